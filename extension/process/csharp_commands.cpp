@@ -8,7 +8,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <string>
+
 namespace clr::lldb_plugin {
+
+namespace {
+// Without blanks, and each arrow as a dot.
+std::string with_dots(std::string text) {
+  std::erase(text, ' ');
+  for (std::size_t at = 0; (at = text.find("->", at)) != std::string::npos;) text.replace(at, 2, ".");
+  return text;
+}
+} // namespace
 
 bool evaluate_csharp(lldb::SBDebugger& debugger, const std::string& command, const DescribeTypes& describe) {
   const std::optional<ExpressionCommand> parts = expression_command(command);
@@ -20,7 +31,9 @@ bool evaluate_csharp(lldb::SBDebugger& debugger, const std::string& command, con
       frame.GetValueForVariablePath(parts->text.c_str(), lldb::eNoDynamicValues).GetError().Success();
   if (is_path) return false;
   const std::optional<std::string> meant = csharp_at(frame, parts->text, describe);
-  if (!meant) return false;
+  // LLDB's commands make an arrow of a dot behind a pointer; its own answer reaches a script, too, which
+  // reads what a command returns.
+  if (!meant || with_dots(*meant) == with_dots(parts->text)) return false;
   const std::string name = command.substr(0, command.find(' '));
   const OwnAnswer answer =
       run_own(debugger, fmt::format("{} {} -- {}", name, fmt::join(parts->options, " "), *meant));
