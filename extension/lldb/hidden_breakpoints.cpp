@@ -18,6 +18,11 @@ void hide(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint, Hidden kind) {
   breakpoint.AddName(hidden_name);
 }
 
+void hide_copies(lldb::SBTarget& target) {
+  for (std::uint32_t i = 0; i < target.GetNumBreakpoints(); ++i)
+    if (lldb::SBBreakpoint copy = target.GetBreakpointAtIndex(i); is_passing(copy)) hide(target, copy);
+}
+
 bool is_hidden(lldb::SBBreakpoint& breakpoint) {
   return is_passing(breakpoint) || breakpoint.MatchesName(asked_name);
 }

@@ -11,6 +11,8 @@ enum class Hidden : std::uint8_t {
   asked,   // a stop there is one that the user asked for, by a step
 };
 void hide(lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint, Hidden kind = Hidden::passing);
+// LLDB forgets that lists are not to show a breakpoint when it copies it from the dummy target.
+void hide_copies(lldb::SBTarget& target);
 bool is_hidden(lldb::SBBreakpoint& breakpoint);
 bool is_passing(lldb::SBBreakpoint& breakpoint);
 

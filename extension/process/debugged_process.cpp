@@ -2,6 +2,7 @@
 
 #include "core/memory/error.h"
 #include "extension/breakpoints/managed_steps.h"
+#include "extension/lldb/hidden_breakpoints.h"
 #include "extension/lldb/notice.h"
 #include "extension/lldb/published_module.h"
 #include "extension/process/async_frames.h"
@@ -16,6 +17,7 @@ DebuggedProcess::DebuggedProcess(const lldb::SBTarget& target, const WorkspaceSe
       breakpoints_(target, sessions_, publishing_, own_entries(),
                    before != nullptr ? &before->breakpoints_ : nullptr),
       values_(target, sessions_), types_(target, sessions_) {
+  if (before == nullptr) hide_copies(target_);
   breakpoints_.describe_types_with([this](std::string_view expression) { describe_types(expression); });
 }
 

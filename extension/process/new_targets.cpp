@@ -14,12 +14,8 @@ namespace clr::lldb_plugin {
 namespace {
 constexpr const char *runtime_library = "libcoreclr.so", *runtime_export = "coreclr_initialize";
 
-bool visit_jit_loaded(const Turn& turn, lldb::SBProcess& process, lldb::SBThread&, const HitPlace& place) {
-  lldb::SBTarget target = process.GetTarget();
-  // LLDB forgets of a breakpoint that it copies that lists are not to show it.
-  if (lldb::SBBreakpoint loading = target.FindBreakpointByID(place.breakpoint); loading.IsValid())
-    hide(target, loading);
-  Workspace::of(turn).process(target)->breakpoints().refresh();
+bool visit_jit_loaded(const Turn& turn, lldb::SBProcess& process, lldb::SBThread&, const HitPlace&) {
+  Workspace::of(turn).process(process.GetTarget())->breakpoints().refresh();
   return false; // the process goes on
 }
 

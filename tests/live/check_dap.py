@@ -224,13 +224,14 @@ def check_counts(adapter, plugin, program, environment):
     session = Session(adapter, plugin, environment)
     try:
         session.begin("launch", [{"line": line_of(mark), "hitCondition": "1000"} for mark in COUNTS] + [{"line": line_of("Counted")}], program=str(program), args=["counts"],
-                      env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
+                      preRunCommands=["breakpoint list"], env=[f"{key}={value}" for key, value in environment.items() if key.startswith("DOTNET_")])
         expect(wrong, "the only stop", session.stopped(), (f"Edited.Program.Counts:{line_of('Counted')}", "breakpoint"))
         listed = session.client.ask("evaluate", expression="`breakpoint list --brief", context="repl")["result"]
         lines = [re.search(r"line = (\d+).*?(?:hit count = (\d+))?(?: Options|$)", line) for line in listed.splitlines() if re.match(r"\d+:", line)]
         found = {int(line[1]): int(line[2] or 0) for line in lines if line}
         expect(wrong, "hits by line", found, {line_of(mark): count for mark, count in {**COUNTS, "Counted": 1}.items()})
         expect(wrong, "breakpoints in the list", len(lines), len(COUNTS) + 1)
+        expect(wrong, "breakpoints before the launch", re.findall(r"^Current breakpoints:\n(\d.*)", session.output(), re.M), [])
     except (DapError, KeyError, TypeError) as error:
         wrong.add("the session broke off", f"{type(error).__name__}: {error}")
     finally:
