@@ -151,12 +151,17 @@ void ManagedBreakpoints::plant_pending() {
   }
 }
 
-void ManagedBreakpoints::refresh() {
+void ManagedBreakpoints::drop_wrong_lines() {
   if (is_stopped_process(target_) && publishing_->begun())
     breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
+}
+
+void ManagedBreakpoints::refresh() {
+  drop_wrong_lines();
   plant_pending();
   conditions_.foresee();
   breakpoints_.collect(*publishing_);
+  prepare_lines();
   breakpoints_.wishes().empty() ? disarm() : arm();
 }
 
@@ -226,6 +231,7 @@ void ManagedBreakpoints::prepare_set(const BreakpointWish& wish) {
   if (native) return;
   breakpoints_.collect(*publishing_);
   breakpoints_.expect(wish, places.empty());
+  prepare_lines();
   arm();
 }
 
@@ -246,6 +252,7 @@ void ManagedBreakpoints::before_command(const char** words) {
   }
   if (runs) steps_->disarm(); // what the step before left
   if (of_process && all[1] == "detach") leave_process();
+  if (all[0] == "breakpoint" && all[1] == "list") drop_wrong_lines(); // of what was published for it
   if (all[0] == "breakpoint" && all[1] == "set") prepare_set(wish_of_arguments(std::span(all).subspan(2)));
   if (!runs) return;
   refresh();
@@ -290,7 +297,7 @@ bool ManagedBreakpoints::at_stop(bool client) {
   // LLDB calls for each thread with a reason. What the first call judged by may be gone since.
   if (process.GetStopID() == stop_told_) return false;
   // The process may go on from here, with what was published at this stop.
-  if (publishing_->begun()) breakpoints_.drop_wrong_lines(*sessions_->after_short_run(), *publishing_);
+  drop_wrong_lines();
   StepsOfPlugin known = steps_->for_stops();
   // Other threads come to places of its plan, too, also when nobody else has heard of the step.
   known.under_way = known.under_way || steps_->client_steps();

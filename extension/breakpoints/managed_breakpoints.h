@@ -113,6 +113,10 @@ private:
   bool look_again();
   void listen(Session& session);
   void plant_pending();
+  // For a line of a lambda that is not compiled LLDB plants a breakpoint at the next line of the method
+  // around it, whenever it learns of that: what it cannot write to then it warns of.
+  void prepare_lines();
+  void drop_wrong_lines();
   bool client_looks() const;
   bool was_ours(Address pc) const;
   bool signals_go_on(std::span<const ThreadStop> stops);

@@ -56,7 +56,19 @@ void ManagedBreakpoints::show_code(Session& session, Address at, lldb::SBThread&
   shown_at_ = std::chrono::steady_clock::now();
 }
 
+void ManagedBreakpoints::prepare_lines() {
+  if (!is_stopped_process(target_) || !publishing_->settings().on) return;
+  const bool any = std::ranges::any_of(breakpoints_.wishes(), [](const BreakpointWish& wish) {
+    return wish.kind == BreakpointWish::Kind::line && !is_native_source(wish.file);
+  });
+  if (!any) return;
+  const std::shared_ptr<Session> session = sessions_->after_short_run();
+  if (session->runtime().absence() == nullptr)
+    make_writable(code_heaps(*session), target_.GetProcess().GetSelectedThread());
+}
+
 void ManagedBreakpoints::publish_asked(Session& session) {
+  prepare_lines();
   const std::optional<AskedCode> asked = breakpoints_.asked_last();
   if (!asked || !publishing_->add_asked(session, *asked)) publishing_->update();
   breakpoints_.drop_wrong_lines(session, *publishing_);

@@ -19,11 +19,11 @@ class Launched:
     """A program that LLDB starts."""
     pid = None
 
-    def __init__(self, program, environment, place, scene):
+    def __init__(self, program, environment, place, scene, options="--one-shot true"):
         words = " ".join(f"{name}={value}" for name, value in environment.items())
         self.program = program
         self.start = [f"settings set target.env-vars {words}"] if words else []
-        self.start += [f'target create "{program}"', f"breakpoint set --file Program.cs --line {place} --one-shot true", f"process launch -- {scene}"]
+        self.start += [f'target create "{program}"', f"breakpoint set --file Program.cs --line {place} {options}", f"process launch -- {scene}"]
 
     def commands(self):
         return self.start
@@ -171,3 +171,16 @@ def check_reserved(lldb, program, environment):
     known = [row for row in found if row["modules"][:3] == ["clr-code"] * 3 and row["modules"][-1] is None]
     assert len(known) == 1, f"{found}"
     return f"{known[0]['begin']:#x}, one of {len(found)} large reservations"
+
+
+def check_lambda(lldb, program, environment):
+    """A breakpoint in a lambda that is not compiled: LLDB plants one at the next line of the method around it, where jitted code cannot be written to."""
+    target, wrong = Launched(program, environment, check_dap.line_of("Lambda again+1"), "released", ""), Examples()
+    frame, listed = lldb.run(target, ["frame info", "breakpoint list"], 120)
+    if not re.search(rf"\[lambda\] at Program\.cs:{check_dap.line_of('Lambda again+1')}\b", frame):
+        wrong.add("the stop", frame[:300])
+    if "locations = 2, resolved = 1, hit count = 1" not in listed:
+        wrong.add("the list", listed[:300])
+    if "failed to set" in lldb.errors + listed:
+        wrong.add("LLDB complains", (lldb.errors + listed)[:600])
+    return wrong.require_none("the lambda alone")

@@ -857,6 +857,9 @@ def debugging(c):
         for protection, knobs in PROTECTIONS.items():
             c.results.with_second_try(f"lldb/conditions/{protection}", functools.partial(debug_conditions, c, f"lldb/conditions/{protection}", c.lldb, edited, knobs))
             c.results.with_second_try(f"lldb/thrown/{protection}", functools.partial(debug_thrown, c, f"lldb/thrown/{protection}", c.lldb, edited, knobs))
+    if c.may_want("lldb/lambda"):
+        edited = processes.build("edited", c.work / "artifacts", "Debug")
+        c.results.with_second_try("lldb/lambda", functools.partial(debug_lambda, c, "lldb/lambda", edited))
     if c.may_want("lldb/first"):
         for build in ("Debug", "Release"):
             label = f"lldb/first/{build.lower()}"
@@ -1062,6 +1065,11 @@ def debug_nested(c, label, lldb, program, knobs, steps):
 def debug_faults(c, label, lldb, program, knobs):
     if c.wants(label):
         c.check(label, check_lldb_into.check_faults, lldb, program, {f"DOTNET_{name}": value for name, value in knobs.items()})
+
+
+def debug_lambda(c, label, program):
+    if c.wants(label):
+        c.check(label, check_lldb_into.check_lambda, c.lldb, program, {})
 
 
 def debug_first_stop(c, label, program, build):
