@@ -70,7 +70,7 @@ public:
                  "process with SIGABRT.")
         ->excludes(thrown);
     app.add_flag("-o,--one-shot", one_shot_, "Delete the breakpoint when it is hit.");
-    app.add_option("-c,--condition", condition_, "Stop only when this expression of LLDB's is true.")
+    app.add_option("-c,--condition", condition_, "Stop only when this expression, of LLDB or of C#, is true.")
         ->type_name("EXPR");
     add_json(app, json_);
     app.require_subcommand(0, 1);
