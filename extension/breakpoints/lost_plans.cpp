@@ -260,8 +260,10 @@ void ManagedSteps::keep_given_up() {
       thread.GetStopReasonDataCount() == 0 ||
       static_cast<lldb::break_id_t>(thread.GetStopReasonDataAtIndex(0)) > 0)
     return;
-  for_stops_.under_way = true;
-  begun_by_ = std::exchange(expected_of_, 0);
+  // While they are still there: a step out of a lambda does not end in what the framework calls next.
+  const StepsUnderWay steps = steps_under_way(thread, plans_.before);
+  const StepUnderWay kind = steps.count > plans_.before ? steps.asked : steps.ended;
+  begun(kind == StepUnderWay::over || kind == StepUnderWay::out ? kind : StepUnderWay::into);
 }
 
 } // namespace clr::lldb_plugin

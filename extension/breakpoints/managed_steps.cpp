@@ -80,9 +80,9 @@ void ManagedSteps::begin(lldb::SBThread& thread, Kind kind) {
 bool ManagedSteps::is_step() {
   if (expected_of_ == 0) return true;
   lldb::SBThread thread = target_.GetProcess().GetThreadByID(expected_of_);
-  const StepsUnderWay steps = thread.IsValid() ? steps_under_way(thread) : StepsUnderWay{};
+  const StepsUnderWay steps = thread.IsValid() ? steps_under_way(thread, plans_.before) : StepsUnderWay{};
   // Those of before are broken off, and may go on when the client lets the process run.
-  const StepUnderWay kind = steps.count > plans_.before ? steps.last : steps.ended;
+  const StepUnderWay kind = steps.count > plans_.before ? steps.asked : steps.ended;
   if (kind == StepUnderWay::none || kind == StepUnderWay::other) {
     disarm();
     return false;

@@ -50,7 +50,7 @@ bool names_completed(std::string_view text) {
 }
 
 // Element 0 of the active plans is the base plan, which every thread has.
-StepsUnderWay steps_in_list(std::string_view text) {
+StepsUnderWay steps_in_list(std::string_view text, std::size_t kept) {
   const std::size_t active = text.find("Active plan stack");
   if (active == std::string_view::npos) return {.ended = last_ended(text)};
   std::string_view plans = text.substr(active);
@@ -63,8 +63,7 @@ StepsUnderWay steps_in_list(std::string_view text) {
     const std::size_t at = plans.find(next);
     if (at == std::string_view::npos) return found;
     plans.remove_prefix(at + next.size());
-    found.last = kind_of(plans);
-    ++found.count;
+    if (++found.count == kept + 1) found.asked = kind_of(plans);
   }
 }
 

@@ -13,13 +13,15 @@ enum class StepUnderWay : std::uint8_t { none, over, into, out, other };
 // begin behind it, and goes on when these have ended.
 struct StepsUnderWay {
   std::size_t count = 0;
-  StepUnderWay last = StepUnderWay::none; // that began last
+  // The first behind the `kept` ones, for which LLDB may have begun others: that out of a frame without
+  // lines, say.
+  StepUnderWay asked = StepUnderWay::none;
   // That has ended at this stop, which a breakpoint may be the reason of that stands where it ended.
   StepUnderWay ended = StepUnderWay::none;
 };
 
-// Of the text for one thread.
-StepsUnderWay steps_in_list(std::string_view text);
+// Of the text for one thread, which had `kept` steps before.
+StepsUnderWay steps_in_list(std::string_view text, std::size_t kept = 0);
 // Whether the text names a plan that has come to its end at this stop.
 bool names_completed(std::string_view text);
 

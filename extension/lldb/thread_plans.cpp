@@ -10,8 +10,8 @@
 
 namespace clr::lldb_plugin {
 
-StepsUnderWay steps_under_way(lldb::SBThread& thread) {
-  return steps_in_list(run_own(thread, fmt::format("thread plan list {}", thread.GetIndexID())).output);
+StepsUnderWay steps_under_way(lldb::SBThread& thread, std::size_t kept) {
+  return steps_in_list(run_own(thread, fmt::format("thread plan list {}", thread.GetIndexID())).output, kept);
 }
 
 bool stops_without_reason(lldb::SBThread& thread) {

@@ -7,9 +7,9 @@
 
 namespace clr::lldb_plugin {
 
-// Those of `thread`, of commands and of the API. For callbacks of breakpoints, too. Cost: a command of
-// LLDB's.
-StepsUnderWay steps_under_way(lldb::SBThread& thread);
+// Those of `thread`, of commands and of the API, where it had `kept` of them before. For callbacks of
+// breakpoints, too. Cost: a command of LLDB's.
+StepsUnderWay steps_under_way(lldb::SBThread& thread, std::size_t kept = 0);
 // That of which `thread` tells at this stop.
 StepUnderWay ended_step(lldb::SBThread& thread);
 // LLDB has given it up ("step over failed (...)").

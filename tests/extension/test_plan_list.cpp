@@ -13,21 +13,25 @@ constexpr const char* begin =
 TEST_CASE("a thread without a step has its base plan alone", "[plan_list]") {
   CHECK(steps_in_list("").count == 0);
   CHECK(steps_in_list(begin).count == 0);
-  CHECK(steps_in_list(begin).last == StepUnderWay::none);
+  CHECK(steps_in_list(begin).asked == StepUnderWay::none);
 }
 
-TEST_CASE("the step that began last is told from those that were broken off", "[plan_list]") {
+TEST_CASE("the step that somebody asked for is told from those before it and those that it needs",
+          "[plan_list]") {
   std::string text = begin;
   text += "    Element 1: Stepping over line Shop.cs:31:9.\n";
-  CHECK(steps_in_list(text).last == StepUnderWay::over);
+  CHECK(steps_in_list(text).asked == StepUnderWay::over);
+  CHECK(steps_in_list(text, 1).asked == StepUnderWay::none);
   text += "    Element 2: Stepping in through line Shop.cs:70:13.\n";
   CHECK(steps_in_list(text).count == 2);
-  CHECK(steps_in_list(text).last == StepUnderWay::into);
+  CHECK(steps_in_list(text, 1).asked == StepUnderWay::into);
   text += "    Element 3: Stepping out from shop.dll`Shop.Order.Total() at Shop.cs:9 returning to frame.\n";
-  CHECK(steps_in_list(text).last == StepUnderWay::out);
+  CHECK(steps_in_list(text, 1).asked == StepUnderWay::into);
+  CHECK(steps_in_list(text, 2).asked == StepUnderWay::out);
   text += "    Element 4: Stepping one instruction past 0x7fff\n";
   CHECK(steps_in_list(text).count == 4);
-  CHECK(steps_in_list(text).last == StepUnderWay::other);
+  CHECK(steps_in_list(text, 1).asked == StepUnderWay::into);
+  CHECK(steps_in_list(text, 3).asked == StepUnderWay::other);
 }
 
 TEST_CASE("steps that have ended are under way no more", "[plan_list]") {
@@ -41,7 +45,7 @@ TEST_CASE("steps that have ended are under way no more", "[plan_list]") {
       std::string(begin) + "    Element 1: Stepping over line Shop.cs:30.\n" +
       "  Discarded plan stack:\n    Element 0: Stepping in.\n    Element 2: Stepping out.\n";
   CHECK(steps_in_list(one).count == 1);
-  CHECK(steps_in_list(one).last == StepUnderWay::over);
+  CHECK(steps_in_list(one).asked == StepUnderWay::over);
   CHECK(steps_in_list(one).ended == StepUnderWay::out);
   CHECK(steps_in_list(std::string(begin) +
                       "  Discarded plan stack:\n    Element 0: Stepping over line A.cs:3.\n" +
