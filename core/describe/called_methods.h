@@ -25,15 +25,17 @@ std::vector<IlRange> ranges_of_line(const std::vector<SequencePoint>& points, st
 
 // Last names of the methods that the IL of the line at block.ip calls, or makes a delegate of, with what the
 // compiler has added behind its statements (the end of a `using`); where it calls by a function pointer,
-// those that the method has the address of, and a delegate's Invoke; at most max_called_names. Empty when the
+// those that the method has the address of, and a delegate's Invoke; where it calls code of another assembly,
+// which calls back (LINQ, a sort), a mark for that; at most max_called_names and the mark. Empty when the
 // method has no symbols here, or the line calls nothing. Throws Error when the IL or the metadata cannot be
 // read. Cost: the IL of the method, and a name of each token.
 std::set<std::string> called_names(Runtime& runtime, const CodeBlock& block);
 
 // Starts of jitted bodies with source lines that a call of one of `names` may come to: methods of the name,
 // the MoveNext of a state machine that such a method starts, at most max_called_bodies; behind them lambdas
-// and local functions when a delegate is called, and iterators when MoveNext is, at most max_called_lambdas.
-// Never throws. Cost: that of Runtime::for_each_method over compiled code.
+// and local functions when a delegate is called, and these and virtual methods (iterators are such) when code
+// that calls back is, at most max_called_lambdas. Never throws. Cost: that of Runtime::for_each_method
+// over compiled code.
 std::vector<Address> called_bodies(Runtime& runtime, const std::set<std::string>& names);
 
 // True when code of this method would be one of called_bodies(). Never throws. Cost: a name.
@@ -55,5 +57,7 @@ bool is_async_method(Runtime& runtime, const Method& method);
 bool is_part_of_iterator(std::string_view name);
 
 constexpr std::size_t max_called_names = 64, max_called_bodies = 64, max_called_lambdas = 256;
+// Methods of a state machine's type; the compiler makes about ten.
+constexpr std::uint32_t max_machine_methods = 64;
 
 } // namespace clr

@@ -354,6 +354,40 @@ PASSED = [
     ("stepOut", "Program.Passed:Each passed"),
 ]
 
+# Into what the framework calls: all of it was compiled before.
+STREAMS = [
+    ("stepIn", "Program.Stream:Stream"),
+    ("next", "Program.Stream:Stream+1"),
+    ("next", "Program.Stream:Stream+4"),   # where the compiler has put what every `yield return` leaves by
+    ("next", "Program.Streamed:Each streamed"),
+    ("next", "Program.Streamed:Each streamed+1"),
+    ("next", "Program.Streamed:Each streamed"),
+    ("stepIn", "Program.Stream:Stream+2"),   # where it left
+    ("next", "Program.Stream:Stream+3"),     # behind the await
+    ("stepOut", "Program.Streamed:Each streamed"),
+    ("next", "Program.Streamed:Each streamed+1"),
+    ("next", "Program.Streamed:Each streamed"),
+    ("next", "Program.Streamed:Given summed"),
+    ("stepIn", "Program.Numbers:Numbers"),
+    ("stepOut", "Program.Streamed:Given summed"),
+    ("next", "Program.Streamed:Given counted"),
+    ("stepIn", "Program.Numbers:Numbers"),
+    ("next", "Program.Numbers:Numbers+1"),
+    ("stepIn", "Program.Streams:Odd"),
+    ("stepOut", "Program.Streamed:Given counted"),
+    ("next", "Program.Streamed:Sorted"),
+    ("stepIn", "Program.Ordered.CompareTo:CompareTo"),
+    ("stepOut", "Program.Streamed:Sorted"),
+    ("next", "Program.Streamed:Said"),
+    ("stepIn", "Program.Ordered.ToString:ToString"),
+    ("stepOut", "Program.Streamed:Said"),
+    ("next", "Program.Streamed:Streamed done"),
+]
+
+# By the program's scene: the line from which on somebody steps, the steps, and the program's last words.
+SCENES = {"pointers": ("Pointer", POINTERS, "pointers 12"), "passed": ("Each passed", PASSED, "passed 3"),
+          "streams": ("Each streamed", STREAMS, "streams 7 key 1")}
+
 # Into lines whose last call is of code without lines, which is compiled for it: where it returns to is the first instruction of the next line.
 FILLED = [("stepIn", f"Program.Fill:Fill+{line}") for line in range(1, 7)]
 

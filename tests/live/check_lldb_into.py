@@ -79,12 +79,10 @@ def check_faults(lldb, program, environment):
     return walk(lldb, program, environment, "Faults", "faults", check_dap.FAULTS, "faults 1")
 
 
-def check_pointers(lldb, program, environment):
-    return walk(lldb, program, environment, "Pointer", "pointers", check_dap.POINTERS, "pointers 12")
-
-
-def check_passed(lldb, program, environment):
-    return walk(lldb, program, environment, "Each passed", "passed", check_dap.PASSED, "passed 3")
+def check_scene(lldb, program, environment, scene):
+    """One of check_dap.SCENES."""
+    place, steps, words = check_dap.SCENES[scene]
+    return walk(lldb, program, environment, place, scene, steps, words)
 
 
 class Typed:

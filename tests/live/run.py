@@ -991,8 +991,8 @@ def editors(c):
             c.results.with_second_try(f"{label}/counts/{protection}", functools.partial(editor_counts, c, f"{label}/counts/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/steps/{protection}", functools.partial(editor_steps, c, f"{label}/steps/{protection}", adapter, program, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/fault/{protection}", functools.partial(editor_fault, c, f"{label}/fault/{protection}", adapter, program, {**knobs, **environment}))
-            for scene, walk in (("pointers", ("Pointer", "pointers", check_dap.POINTERS, "pointers 12")), ("passed", ("Each passed", "passed", check_dap.PASSED, "passed 3"))):
-                c.results.with_second_try(f"{label}/{scene}/{protection}", functools.partial(editor_scene, c, f"{label}/{scene}/{protection}", adapter, program, {**knobs, **environment}, walk))
+            for scene in check_dap.SCENES:
+                c.results.with_second_try(f"{label}/{scene}/{protection}", functools.partial(editor_scene, c, f"{label}/{scene}/{protection}", adapter, program, {**knobs, **environment}, scene))
             c.results.with_second_try(f"{label}/released/{protection}", functools.partial(editor_released, c, f"{label}/released/{protection}", adapter, released, {**knobs, **environment}))
             c.results.with_second_try(f"{label}/attach/{protection}", functools.partial(editor_attach, c, f"{label}/attach/{protection}", adapter, program, {**os.environ, **environment}, knobs))
 
@@ -1027,9 +1027,10 @@ def editor_fault(c, label, adapter, program, environment):
         c.check(label, check_dap.check_fault, adapter, c.plugin, program, environment)
 
 
-def editor_scene(c, label, adapter, program, environment, walk):
+def editor_scene(c, label, adapter, program, environment, scene):
     if c.wants(label):
-        c.check(label, check_dap.check_scene, adapter, c.plugin, program, environment, *walk)
+        place, steps, words = check_dap.SCENES[scene]
+        c.check(label, check_dap.check_scene, adapter, c.plugin, program, environment, place, scene, steps, words)
 
 
 def editor_released(c, label, adapter, program, environment):
@@ -1087,8 +1088,8 @@ def debug_into(c, label, lldb, program, knobs):
     if c.wants(label):
         c.check(label, check_lldb_into.check, lldb, program, environment)
         c.check(f"{label}/filtered", check_lldb_into.check_filtered, lldb, program, environment)
-        c.check(f"{label}/pointers", check_lldb_into.check_pointers, lldb, program, environment)
-        c.check(f"{label}/passed", check_lldb_into.check_passed, lldb, program, environment)
+        for scene in check_dap.SCENES:
+            c.check(f"{label}/{scene}", check_lldb_into.check_scene, lldb, program, environment, scene)
 
 
 def debug_listing(c, label, lldb, program):

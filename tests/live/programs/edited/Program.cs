@@ -311,6 +311,38 @@ static class Program {
         return sum; // at: Passed done
     }
 
+    static async IAsyncEnumerable<int> Stream() { // at: Stream
+        yield return 1; // at: Stream+1
+        await Task.Delay(20); // at: Stream+2
+        yield return 2; // at: Stream+3
+    } // at: Stream+4
+
+    sealed class Ordered : IComparable<Ordered> {
+        public int Key;
+        public int CompareTo(Ordered other) { return Key - other.Key; } // at: CompareTo
+        public override string ToString() { return $"key {Key}"; } // at: ToString
+    }
+
+    // What the framework calls for its lines has no name in them, and its code is there when they run.
+    static async Task<string> Streamed(IAsyncEnumerable<int> stream, IEnumerable<int> numbers, Ordered[] ordered, Func<int, bool> odd) {
+        int sum = 0;
+        await foreach (int n in stream) // at: Each streamed
+            sum += n; // at: Each streamed+1
+        sum += numbers.Sum(); // at: Given summed
+        sum += numbers.Count(odd); // at: Given counted
+        Array.Sort(ordered); // at: Sorted
+        string said = $"{sum} {ordered[0]}"; // at: Said
+        return said; // at: Streamed done
+    }
+
+    static async Task Streams() {
+        Ordered[] ordered = { new Ordered { Key = 2 }, new Ordered { Key = 1 } };
+        Func<int, bool> odd = n => n % 2 == 1; // at: Odd
+        await foreach (int n in Stream()) total += n;
+        Console.WriteLine($"{ordered[0].CompareTo(ordered[1])} {ordered[0]} {Numbers().Count(odd)}");
+        Console.WriteLine($"streams {await Streamed(Stream(), Numbers(), ordered, odd)}");
+    }
+
     static int Doubled(int n) { return 2 * n; } // at: Doubled
 
     static unsafe void Pointers() {
@@ -386,6 +418,10 @@ static class Program {
         }
         if (args.Length != 0 && args[0] == "passed") {
             Console.WriteLine($"passed {Passed(Numbers())}");
+            return;
+        }
+        if (args.Length != 0 && args[0] == "streams") {
+            Streams().Wait();
             return;
         }
         if (args.Length != 0 && args[0] == "pointers") {
