@@ -22,12 +22,13 @@ constexpr std::uint32_t time_limit = 1'000'000; // microseconds
 constexpr Address wanted_stack = 16 * 1024;
 constexpr int read_write_execute = 7, read_execute = 5;
 
-// A signal that the thread itself caused, and that will be delivered to it. SIGSTOP and SIGINT are how LLDB
-// and its user stop a process.
+// A signal that the thread itself caused, and that will be delivered to it: not the SIGTRAP of
+// Debugger.Break, which LLDB keeps to itself. SIGSTOP and SIGINT are how LLDB and its user stop a process.
 bool is_at_fault(lldb::SBThread& thread) {
   if (thread.GetStopReason() != lldb::eStopReasonSignal || thread.GetStopReasonDataCount() == 0) return false;
   const auto number = static_cast<int>(thread.GetStopReasonDataAtIndex(0));
-  return number != SIGSTOP && number != SIGINT;
+  if (number == SIGSTOP || number == SIGINT) return false;
+  return !thread.GetProcess().GetUnixSignals().GetShouldSuppress(number);
 }
 
 // While a signal waits to be delivered, no thread may run: what is said of it (the address of a fault) would

@@ -160,6 +160,20 @@ def check_first_stop(lldb, program, environment, optimised):
     return "said" if said else "nothing is missing"
 
 
+def check_halted(lldb, program, environment):
+    """At the SIGTRAP of Debugger.Break, the first stop: a breakpoint is in code that was compiled before, and `finish` leads back to the program."""
+    names = {number: line.partition("// at: ")[2] for number, line in enumerate(check_dap.SOURCE.read_text().splitlines(), 1)}
+    target = Launched(program, environment, 0, "halted")
+    target.start = [*target.start[:-2], target.start[-1]]
+    texts = lldb.run(target, [f"breakpoint set --file Program.cs --line {check_dap.line_of('Area')}", "breakpoint list", "frame select 2", "thread step-out", "frame info",
+                              "process continue", "frame info", "process continue"], 120)
+    assert "resolved = 1" in texts[1] and "error: 9" not in texts[0] + lldb.errors, f"{texts[0]} {texts[1]} {lldb.errors[-500:]}"
+    found = place_of(texts[4], names), place_of(texts[6], names)
+    assert found == ("Program.Main:Halted", "Program.Area:Area"), f"{found}"
+    assert "halted 8" in texts[-1], f"the program did not go on: {texts[-1][:300]}"
+    return "a breakpoint, and back"
+
+
 def check_reserved(lldb, program, environment):
     """During a step LLDB has code where the runtime will put its next stubs: it takes the caller's caller for their caller otherwise."""
     driver = pathlib.Path(__file__).resolve().parent / "lldb_drive.py"

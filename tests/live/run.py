@@ -1088,6 +1088,7 @@ def debug_into(c, label, lldb, program, knobs):
     if c.wants(label):
         c.check(label, check_lldb_into.check, lldb, program, environment)
         c.check(f"{label}/filtered", check_lldb_into.check_filtered, lldb, program, environment)
+        c.check(f"{label}/halted", check_lldb_into.check_halted, lldb, program, environment)
         for scene in check_dap.SCENES:
             c.check(f"{label}/{scene}", check_lldb_into.check_scene, lldb, program, environment, scene)
 

@@ -396,6 +396,12 @@ static class Program {
             Console.WriteLine($"native {Absolute(-3)}");
             return;
         }
+        if (args.Length != 0 && args[0] == "halted") {
+            total += Area(1, 2);
+            System.Diagnostics.Debugger.Break(); // at: Halted
+            Console.WriteLine($"halted {total + Area(2, 3)}");
+            return;
+        }
         if (args.Length != 0 && args[0] == "counts") {
             Counts();
             return;
