@@ -96,8 +96,15 @@ std::shared_ptr<DebuggedProcess> find(const Turn& turn, lldb::SBProcess& process
 
 // Of a hit: the process goes on unless it `stops`. `of`: null when it is not known.
 bool judged(lldb::SBProcess& process, DebuggedProcess* of, bool stops) {
+  if (of != nullptr) {
+    // Not before it is known that the process stops: LLDB may handle an earlier event only now, and would
+    // look at the thread that steps.
+    if (stops)
+      of->selection().restore(process);
+    else
+      of->selection().move(process, of->breakpoints().steps().may_be_of());
+  }
   if (stops) return true;
-  if (of != nullptr) of->selection().move(process, of->breakpoints().steps().may_be_of());
   read_ahead(process);
   return false;
 }
@@ -106,9 +113,7 @@ bool judged(lldb::SBProcess& process, DebuggedProcess* of, bool stops) {
 std::shared_ptr<DebuggedProcess> come_to(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
                                          const HitPlace& place, Way way) {
   refresh_frames(thread, place.address);
-  std::shared_ptr<DebuggedProcess> found = find(turn, process, way);
-  if (found) found->selection().restore(process);
-  return found;
+  return find(turn, process, way);
 }
 
 bool visit_compilation(const Turn& turn, lldb::SBProcess& process, lldb::SBThread& thread,
