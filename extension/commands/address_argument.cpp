@@ -1,6 +1,7 @@
 #include "extension/commands/address_argument.h"
 
 #include "core/memory/error.h"
+#include "core/memory/utf8.h"
 #include "extension/lldb/lldb_error.h"
 
 #include <fmt/format.h>
@@ -21,8 +22,9 @@ std::optional<Address> parse_digits(std::string_view digits, int base) {
   return value;
 }
 
+// What an error says ends at a NUL, which a line of a file may have.
 [[noreturn]] void refuse(const std::string& text, std::string_view why) {
-  throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is not an address: {}", text, why));
+  throw Error(ErrorKind::invalid_argument, fmt::format("'{}' is not an address: {}", printable(text), why));
 }
 
 // The first line of an error of LLDB's.

@@ -214,19 +214,21 @@ def check_read(driver, report, tag, core, folder):
     place.mkdir()
     os.mkfifo(place / "pipe")
     (place / "long").write_text("0x1000\n" + "1" * 5000 + "\n0x2000\n")
+    (place / "nul").write_bytes(b"nano\0sleep\n")
     with open(place / "large", "wb") as large:
         large.truncate(65 << 20)
     commands = ["clr symbolize", "clrip2md --from", "clr symbols add"]
     lines = [f'{command} "{where}"' for command in commands for where in (place, place / "pipe", "/dev/zero")]
     opening = [f'target create --core "{core}"']
-    more = [f'clrip2md --from "{place / "long"}"', f'clrip2md --from "{place / "large"}"', f'clrip2md --json --from "{place / "long"}"']
+    more = [f'clrip2md --from "{place / "long"}"', f'clrip2md --from "{place / "large"}"', f'clrip2md --json --from "{place / "long"}"', f'clrip2md --from "{place / "nul"}"']
     texts = driver.run([*opening, *lines, *more], SECONDS)[1:]
     for line, text, kind in zip(lines, texts, ["a folder", "a pipe", "a device"] * len(commands)):
         report.check(f"{tag} {line.replace(str(place), 'FOLDER')}", text, rf"^error: .*not a regular file but {kind}", absent=["samples"])
-    long, large, as_json = texts[len(lines):]
+    long, large, as_json, nul = texts[len(lines):]
     report.check(f"{tag} a long line of a file", long, r"^0x0*1000: ", r"^error: line 2 of .*/long is longer than 4096 characters", r"^0x0*2000: ")
     report.check(f"{tag} a large file", large, rf"^error: .*/large has more than {64 << 20} bytes")
     report.check(f"{tag} a long line, in JSON", as_json, r'^\{"address":"0x1000".*\},$', r'^\{"address":"0x2000".*\}$', r"^\]$")
+    report.check(f"{tag} a NUL in a line", nul, r"^error: 'nano\\x00sleep' is not an address: a file may have numbers")
     with dotnet_process.running(["sleep", "300"], settle=0.3) as process:
         (place / "expressions").write_text("*(int*)$sp = 77   # would write memory\n$rbx = 77\n$rbx += 1\n(int)getpid()\n1 + 1\n  $pc\nnanosleep\n0x10 # a number\n$sp[0]\nclock_nanosleep + 1\n")
         state = ["memory read -s 4 -f x -c 1 $sp", "register read rbx rsp rip"]
