@@ -38,8 +38,11 @@ static class Program {
         Console.WriteLine($"count {count}"); // at: Show+1
     }
 
+    // Milliseconds: the caller waits by then, also on a busy machine. It goes on without having waited otherwise.
+    const int Long = 200;
+
     static async Task<int> Later(int n) { // at: Later
-        await Task.Delay(20); // at: Later+1
+        await Task.Delay(Long); // at: Later+1
         return n + 1; // at: Later+2
     } // at: Later+3
 
@@ -313,7 +316,7 @@ static class Program {
 
     static async IAsyncEnumerable<int> Stream() { // at: Stream
         yield return 1; // at: Stream+1
-        await Task.Delay(20); // at: Stream+2
+        await Task.Delay(Long); // at: Stream+2
         yield return 2; // at: Stream+3
     } // at: Stream+4
 
