@@ -56,37 +56,66 @@ std::string without_trailing_commas(std::string_view text) {
   return out;
 }
 
-json parse(std::string_view text) {
-  // A repeated key is an error in this format; in JSON itself the last one would win.
-  std::vector<std::set<std::string>> keys;
-  std::string duplicate;
-  const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {
-    if (depth > max_json_depth) bad(fmt::format("nested more than {} deep", max_json_depth));
-    switch (event) {
-    case json::parse_event_t::object_start:
-      keys.emplace_back();
-      break;
-    case json::parse_event_t::object_end:
-      keys.pop_back();
-      break;
-    case json::parse_event_t::key:
-      if (!keys.back().insert(parsed.get<std::string>()).second) duplicate = parsed.get<std::string>();
-      break;
-    default:
-      break;
-    }
+// What the format forbids and JSON allows. It looks at the text alone: the library's own callback for a
+// parser looks through a whole list, or all members, each time an object within ends.
+class FormatCheck final : public nlohmann::json_sax<json> {
+public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    keys_.emplace_back();
+    return begin();
+  }
+  bool key(string_t& name) override {
+    // A repeated key is an error in this format; in JSON itself the last one would win.
+    if (!keys_.back().insert(name).second) duplicate = name;
     return true;
-  };
+  }
+  bool end_object() override {
+    keys_.pop_back();
+    return end();
+  }
+  bool start_array(std::size_t) override { return begin(); }
+  bool end_array() override { return end(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false; // the parser itself says why
+  }
+
+  std::string duplicate;
+
+private:
+  bool begin() {
+    if (++depth_ > max_json_depth) bad(fmt::format("nested more than {} deep", max_json_depth));
+    return true;
+  }
+  bool end() {
+    --depth_;
+    return true;
+  }
+
+  std::vector<std::set<std::string>> keys_; // of the objects around this place
+  int depth_ = 0;
+};
+
+json parse(std::string_view text) {
+  const std::string plain = without_trailing_commas(text);
+  FormatCheck check;
   json root;
   try {
-    root = json::parse(without_trailing_commas(text), watch, true, true);
+    json::sax_parse(plain, &check, json::input_format_t::json, true, true);
+    root = json::parse(plain, nullptr, true, true);
   } catch (const json::exception& error) {
     // The library's text begins with its own error number, which is removed.
     const std::string_view said = error.what();
     const std::size_t number = said.starts_with('[') ? said.find("] ") : std::string_view::npos;
     bad(std::string(number == std::string_view::npos ? said : said.substr(number + 2)));
   }
-  if (!duplicate.empty()) bad(fmt::format("\"{}\" is given twice", duplicate));
+  if (!check.duplicate.empty()) bad(fmt::format("\"{}\" is given twice", check.duplicate));
   if (!root.is_object()) bad("the root is no object");
   return root;
 }

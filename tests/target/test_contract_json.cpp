@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <ctime>
+
 using namespace clr;
 using namespace clr::test;
 
@@ -260,4 +262,17 @@ TEST_CASE("torn and hostile JSON ends in a fault") {
   check_corrupt("//");
   check_corrupt("{\"a");
   check_corrupt("{\"a\\");
+}
+
+TEST_CASE("the time that a descriptor takes grows with its text, not with its square") {
+  constexpr std::size_t count = 200'000;
+  std::string list = R"({"x":[{})", types = R"({"types":{"T":{})";
+  for (std::size_t i = 0; i < count; ++i) {
+    list += ",{}";
+    types += ",\"" + std::to_string(i) + "\":{}";
+  }
+  const std::clock_t begun = std::clock();
+  CHECK_FALSE(parse_fault(list + "]}"));
+  CHECK(parse_contract_json(types + "}}").types.size() == count + 1);
+  CHECK(static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC < 4);
 }
