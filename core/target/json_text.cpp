@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <vector>
+
 namespace clr {
 
 namespace {
@@ -24,9 +26,20 @@ public:
   bool number_float(number_float_t, const string_t&) override { return value(); }
   bool string(string_t&) override { return value(); }
   bool binary(binary_t&) override { return value(); }
-  bool start_object(std::size_t) override { return begin(); }
-  bool key(string_t&) override { return true; }
-  bool end_object() override { return end(); }
+  bool start_object(std::size_t) override {
+    members_.push_back(0);
+    return begin();
+  }
+  bool key(string_t&) override {
+    if (++members_.back() > max_json_members)
+      throw Error(ErrorKind::corrupt,
+                  fmt::format("JSON with an object of more than {} members", max_json_members));
+    return true;
+  }
+  bool end_object() override {
+    members_.pop_back();
+    return end();
+  }
   bool start_array(std::size_t) override { return begin(); }
   bool end_array() override { return end(); }
   bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
@@ -50,6 +63,7 @@ private:
   }
 
   std::size_t max_values_, values_ = 0;
+  std::vector<std::size_t> members_; // of the objects around this place, so far
   int depth_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "core/memory/error.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 using namespace clr;
@@ -60,6 +61,11 @@ TEST_CASE("what is no summary of a heap is refused with a sentence") {
   for (std::size_t i = 0; i < max_heap_summary_values; ++i) many += "{},";
   CHECK(refusal(many + "0]", why) == ErrorKind::corrupt);
   CHECK(why == "x.heap is damaged: JSON of more than 4000000 values");
+  // Each member of an object is compared with those before it.
+  std::string members = "{\"0\":0";
+  for (std::size_t i = 1; i < 40'000; ++i) members += fmt::format(",\"{}\":0", i);
+  CHECK(refusal(members + "}", why) == ErrorKind::corrupt);
+  CHECK(why == "x.heap is damaged: JSON with an object of more than 1024 members");
   CHECK(refusal(R"({"lldb_clr_heap_summary":2})", why) == ErrorKind::unsupported_contract);
   CHECK(why == "x.heap has form 2 of a later lldb-clr; this one reads form 1");
 }
