@@ -41,6 +41,10 @@ ReferenceMap read_reference_map(const Target& target, const HeapType& type) {
     const std::int64_t count = width == 8 ? static_cast<std::int64_t>(raw) : static_cast<std::int32_t>(raw);
     if (count > max_reference_series || count < -max_reference_series)
       throw_corrupt(table - width, fmt::format("{} runs of references", count));
+    // Each run has a reference of its own, in an object or in an element. All are looked at for each of them.
+    const std::uint64_t room = count > 0 ? type.base_size : type.component_size;
+    if (static_cast<std::uint64_t>(count > 0 ? count : -count) * width > room)
+      throw_corrupt(table - width, fmt::format("{} runs of references in {} bytes", count, room));
     if (count > 0) {
       const auto n = static_cast<std::size_t>(count);
       const Words words(target, table - width - 2 * n * width, 2 * n);

@@ -56,12 +56,18 @@ public:
   explicit ReferenceReader(ReferenceMaps& maps);
 
   // Calls `visit(offset, value)` for each reference of `object` that is not null. Runs that lie outside of
-  // the object, and references whose memory is missing, are left out. Cost: that of HeapBytes.
+  // the object, those that are together longer than it, and references whose memory is missing, are left
+  // out. Cost: that of HeapBytes.
   template<typename Visit>
   void read(const HeapObject& object, const Visit& visit) {
     const ReferenceMap& map = map_of(object.type);
-    for (const ReferenceMap::Series& series : map.series)
-      run(object, series.offset, series.adjusted + object.size, visit);
+    std::uint64_t left = object.size; // runs that lie in each other would be read again and again
+    for (const ReferenceMap::Series& series : map.series) {
+      const std::uint64_t bytes = series.adjusted + object.size;
+      if (bytes > left) continue;
+      left -= bytes;
+      run(object, series.offset, bytes, visit);
+    }
     if (!map.items.empty()) values(object, map, visit);
   }
 

@@ -81,6 +81,25 @@ TEST_CASE("runs of references that lie outside of their object are left out", "[
   CHECK(maps.of(0).empty());
 }
 
+TEST_CASE("an object has no more references than words, whatever its type says", "[heap]") {
+  HeapRuntime runtime({});
+  const Address at = runtime.fresh_region();
+  for (unsigned i = 1; i < 64; ++i) runtime.set_word(at + i * 8, 0x1000 * i);
+  const Address type = runtime.type_with(512, std::vector<HeapRuntime::Series>(60, {8, 500}));
+  CHECK(references(runtime, at, type, 512).size() <= 63);
+  const auto fault_of_type = [&](Address table) {
+    const Target target = runtime.target();
+    HeapTypes types(target);
+    const char* why = nullptr;
+    REQUIRE(types.find(table, why));
+    return read_reference_map(target, types.at(0)).fault;
+  };
+  const Address many = runtime.type_with(32, std::vector<HeapRuntime::Series>(5, {8, 0}));
+  CHECK(fault_of_type(many).find("5 runs of references in 32 bytes") != std::string::npos);
+  const Address values = runtime.array_of_values(16, 0, {{0, 0}, {0, 0}, {1, 8}});
+  CHECK(fault_of_type(values).find("-3 runs of references in 16 bytes") != std::string::npos);
+}
+
 TEST_CASE("objects have numbers by their addresses", "[heap]") {
   for (const Platform platform : all_platforms()) {
     INFO(to_string(platform));
