@@ -1,5 +1,7 @@
 #include "core/heap/finalizer_queue.h"
 
+#include "core/memory/memory_range.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,8 +15,9 @@ constexpr std::array parts{HeapPart::poh, HeapPart::loh, HeapPart::gen2, HeapPar
 
 class QueueReader {
 public:
-  QueueReader(const Target& target, FinalizerQueue& queue)
-      : target_(target), queue_(queue), width_(target.pointer_size()) {}
+  // `known`: where the queues of the heaps before it lie.
+  QueueReader(const Target& target, FinalizerQueue& queue, std::vector<MemoryRange>& known)
+      : target_(target), queue_(queue), known_(known), width_(target.pointer_size()) {}
 
   void read(Address at, std::uint32_t generations) {
     if (generations != parts.size())
@@ -32,6 +35,12 @@ public:
     }
     if ((last - begin) / width_ > max_finalizable)
       throw_corrupt(at, fmt::format("a finalizer queue of {} objects", (last - begin) / width_));
+    // Else many heaps could have one and the same queue.
+    const MemoryRange whole{begin, last - begin};
+    for (const MemoryRange& known : known_)
+      if (whole.begin < known.end() && known.begin < whole.end())
+        throw_corrupt(at, "a finalizer queue that lies in that of another heap");
+    if (whole.size != 0) known_.push_back(whole);
     last = begin;
     for (std::size_t part = 0; part < count; ++part) {
       read_part(part, last, ends[part]);
@@ -67,6 +76,7 @@ private:
 
   const Target& target_;
   FinalizerQueue& queue_;
+  std::vector<MemoryRange>& known_;
   unsigned width_;
 };
 
@@ -74,10 +84,11 @@ private:
 
 FinalizerQueue read_finalizer_queue(const Target& target, const GcState& state) {
   FinalizerQueue queue;
+  std::vector<MemoryRange> known;
   for (std::size_t i = 0; i < state.heaps.size(); ++i) {
     if (state.heaps[i].finalize_queue == 0) continue;
     try {
-      QueueReader(target, queue).read(state.heaps[i].finalize_queue, state.generation_count);
+      QueueReader(target, queue, known).read(state.heaps[i].finalize_queue, state.generation_count);
     } catch (const Error& error) {
       add_problem(queue.problems, fmt::format("heap {}, the finalizer queue: {}", i, error.what()));
     }

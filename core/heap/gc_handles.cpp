@@ -86,6 +86,8 @@ private:
     for (Address segment = target_.read_pointer(table + list_of(kinds)); segment != 0;) {
       if (segments_.size() >= max_handle_segments || !segments_.insert(segment).second)
         throw_corrupt(segment, "segments of handles without end");
+      // Else segments could lie in each other, and hold thousands of handles for each of their bytes.
+      if (segment % segment_bytes != 0) throw_corrupt(segment, "a segment of handles at no whole 64 KB");
       // Blocks that were never used have no memory.
       const std::size_t there = target_.memory().read_some(segment, bytes);
       if (there < values_begin) throw_missing(segment + there);

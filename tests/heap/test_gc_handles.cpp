@@ -82,6 +82,13 @@ TEST_CASE("tables of handles that lie cost themselves", "[heap]") {
     REQUIRE(found.problems.size() == 1);
     CHECK(found.problems[0].find("without end") != std::string::npos);
   }
+  SECTION("a segment that begins within another one") {
+    runtime.set_word(runtime.handle_segment() + next, runtime.handle_segment() + 16);
+    const GcHandles found = handles_of(runtime);
+    CHECK(found.handles.size() == 2);
+    REQUIRE(found.problems.size() == 1);
+    CHECK(found.problems[0].find("at no whole 64 KB") != std::string::npos);
+  }
   SECTION("a second block that does not exist") {
     runtime.memory.write_integer(runtime.handle_segment() + 1680 + 1, 200, 1);
     const GcHandles found = handles_of(runtime);
@@ -136,4 +143,18 @@ TEST_CASE("a finalizer queue whose pointers lie costs itself", "[heap]") {
     REQUIRE(found.problems.size() == 1);
     CHECK(found.registered.size() + found.ready.size() == 0);
   }
+}
+
+TEST_CASE("heaps that claim one and the same finalizer queue have it once", "[heap]") {
+  HeapRuntime runtime({}, true, 2);
+  const Address first = runtime.finalizer_queue(0, {{{0x100}, {}, {}, {}, {}, {}, {0x700}}}),
+                second = runtime.finalizer_queue(1, {{{0x200}, {}, {}, {}, {}, {}, {}}});
+  CHECK(queue_of(runtime).registered.size() == 2);
+  for (std::size_t i = 0; i < 9; ++i)
+    runtime.set_word(second + i * 8, runtime.target().read_pointer(first + i * 8));
+  const FinalizerQueue found = queue_of(runtime);
+  CHECK(found.registered.size() == 1);
+  CHECK(found.ready.size() == 1);
+  REQUIRE(found.problems.size() == 1);
+  CHECK(found.problems[0].find("in that of another heap") != std::string::npos);
 }
