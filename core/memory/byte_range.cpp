@@ -75,9 +75,9 @@ std::string ByteRange::c_string(std::uint64_t at, std::size_t limit) const {
     const Address from = begin_ + at + text.size();
     const std::size_t got = memory_->read_some(from, std::span(chunk).first(want));
     const char* read = reinterpret_cast<const char*>(chunk.data());
-    const char* end = std::find(read, read + got, '\0');
-    text.append(read, end);
-    if (end != read + got) return text;
+    const void* const end = std::memchr(read, 0, got);
+    text.append(read, end != nullptr ? static_cast<const char*>(end) : read + got);
+    if (end != nullptr) return text;
     if (got < want) throw_missing(from + got);
   }
   throw_corrupt(begin_ + at, "string without an end");

@@ -51,7 +51,9 @@ public:
 
   // Fills `out` with exactly the bytes at `address`, or throws Error{memory_missing} that names the first
   // missing address. One read.
-  void read(Address address, std::span<std::byte> out);
+  void read(Address address, std::span<std::byte> out) {
+    if (const std::size_t got = read_some(address, out); got < out.size()) throw_missing(address + got);
+  }
 };
 
 // The integer of type T stored in target byte order at the front of `bytes` (which holds at least sizeof(T)).

@@ -3,13 +3,32 @@
 #include <algorithm>
 
 namespace clr {
+namespace {
+
+// Most reads are of one number, for which a call of the library costs more than the copy.
+void copy(std::byte* to, const std::byte* from, std::size_t size) {
+  switch (size) {
+  case 8:
+    std::memcpy(to, from, 8);
+    break;
+  case 4:
+    std::memcpy(to, from, 4);
+    break;
+  case 0: // `to` may be null
+    break;
+  default:
+    std::memcpy(to, from, size);
+  }
+}
+
+} // namespace
 
 std::size_t PageCache::read_some(Address address, std::span<std::byte> out) {
   const std::size_t offset = address % page_size;
   const Slot* const slot = find(address / page_size);
   if (slot == nullptr || slot->whole == nullptr || out.size() > page_size - offset)
     return read_slow(address, out);
-  if (!out.empty()) std::memcpy(out.data(), slot->whole + offset, out.size());
+  copy(out.data(), slot->whole + offset, out.size());
   return out.size();
 }
 

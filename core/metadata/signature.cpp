@@ -10,8 +10,14 @@ BlobBytes::BlobBytes(const ByteRange& blob) {
   if (blob.size() > max_size) throw_corrupt(blob.begin(), "signature too long");
   span_ = blob.lent();
   if (span_.empty() && blob.size() != 0) {
-    copy_ = blob.bytes(0, static_cast<std::size_t>(blob.size()));
-    span_ = copy_;
+    const auto size = static_cast<std::size_t>(blob.size());
+    std::span<std::byte> copy(few_);
+    if (size > few_.size()) {
+      many_.resize(size);
+      copy = many_;
+    }
+    blob.read(0, copy.first(size));
+    span_ = copy.first(size);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/memory/byte_range.h"
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -17,13 +18,16 @@ namespace clr {
 class BlobBytes {
 public:
   explicit BlobBytes(const ByteRange& blob);
+  BlobBytes(const BlobBytes&) = delete; // the span may be of its own bytes
+  BlobBytes& operator=(const BlobBytes&) = delete;
   std::span<const std::byte> span() const { return span_; }
 
   static constexpr std::size_t max_size =
       1024 * 1024; // bytes; the longest of the framework are a few hundred
 
 private:
-  std::vector<std::byte> copy_;
+  std::array<std::byte, 64> few_; // nearly every signature fits here
+  std::vector<std::byte> many_;
   std::span<const std::byte> span_;
 };
 

@@ -216,7 +216,8 @@ void MethodDescriber::check_owner(const Checked& checked, const Metadata& metada
   if (owner == 0 || owner > metadata.rows(MetadataTable::type_def) || module.dynamic_metadata != 0 ||
       module.edit_and_continue() || metadata.rows(MetadataTable::method_ptr) != 0)
     return;
-  const auto [first, last] = metadata.method_range(owner);
+  if (!type.methods) type.methods = metadata.method_range(owner);
+  const auto [first, last] = *type.methods;
   draft.token_lies = true;
   if (checked.desc.rid < first || checked.desc.rid >= last)
     throw_corrupt(checked.desc.address, "MethodDesc whose token is that of another type's method");

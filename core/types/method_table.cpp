@@ -19,6 +19,7 @@ MethodTables::MethodTables(const Target& target) : target_(&target) {
   rank_ = target.find_offset("ArrayClass", "Rank");
   num_dicts_ = dictionary_span_.require(target, "NumDicts", 2);
   num_type_args_ = dictionary_span_.require(target, "NumTypeArgs", 2);
+  dictionary_info_size_ = target.find_size("GenericsDictInfo").value_or(pointer);
 }
 
 MethodTable MethodTables::read(Address address) const {
@@ -71,8 +72,7 @@ std::vector<Address> MethodTables::generic_arguments(const MethodTable& table) c
   const std::uint64_t pointer = target_->pointer_size();
   // The GenericsDictInfo lies in the pointer-sized word before the dictionaries; the offsets of its fields
   // count from its own start.
-  const std::uint64_t info_size = target_->find_size("GenericsDictInfo").value_or(pointer);
-  const target::Record info(*target_, target_->platform().wrap(table.per_inst_info - info_size),
+  const target::Record info(*target_, target_->platform().wrap(table.per_inst_info - dictionary_info_size_),
                             dictionary_span_);
   const std::uint16_t count = info.u16(num_type_args_);
   // There is one dictionary for each generic class of the inheritance chain; the type's own is the last.

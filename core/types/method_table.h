@@ -76,6 +76,7 @@ private:
       per_inst_info_;
   std::int64_t class_method_table_;
   std::int64_t num_type_args_, num_dicts_ = 0;
+  std::uint64_t dictionary_info_size_ = 0;
   std::optional<std::int64_t> num_non_virtual_slots_, rank_;
 };
 

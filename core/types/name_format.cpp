@@ -66,11 +66,10 @@ public:
     if (level.too_deep()) return out_.put("...");
     const TypeName& t = unwrapped(wrapped);
     if (t.shape == TypeShape::primitive) return unprinted(t);
-    if (const PrintedType::Text* known = t.printed.get(); known && out_.put_whole(known->text, known->depth))
-      return;
+    if (const auto known = t.printed.get(); known && out_.put_whole(known->text, known->depth)) return;
     const NameWriter::Part part = out_.begin_part();
     unprinted(t);
-    if (auto text = out_.end_part(part)) t.printed.keep(*std::move(text));
+    if (const auto text = out_.end_part(part)) t.printed.keep(*text);
   }
 
   void types(const std::vector<TypeNamePtr>& list) {
@@ -308,9 +307,13 @@ const TypeName& unwrapped(const TypeName& type) {
   return *t;
 }
 
-void PrintedType::keep(Text text) const {
-  auto made = std::make_unique<const Text>(std::move(text));
-  const Text* none = nullptr;
+void PrintedType::keep(const Text& text) const {
+  if (text.text.size() > max_length || text.depth > max_depth) return;
+  auto made = std::make_unique_for_overwrite<char[]>(2 + text.text.size());
+  made[0] = static_cast<char>(text.text.size());
+  made[1] = static_cast<char>(text.depth);
+  text.text.copy(made.get() + 2, text.text.size());
+  const char* none = nullptr;
   if (text_.compare_exchange_strong(none, made.get(), std::memory_order_acq_rel)) made.release();
 }
 

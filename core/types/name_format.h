@@ -69,19 +69,24 @@ public:
   PrintedType() = default;
   PrintedType(const PrintedType&) {}
   PrintedType& operator=(const PrintedType&) { return *this; }
-  ~PrintedType() { delete text_.load(std::memory_order_relaxed); }
+  ~PrintedType() { delete[] text_.load(std::memory_order_relaxed); }
 
   struct Text {
-    std::string text;
+    std::string_view text;
     unsigned depth = 0; // levels of nesting below the type
   };
-  static constexpr std::size_t max_length = 256; // bytes; longer texts are not kept
-  // Null before keep().
-  const Text* get() const { return text_.load(std::memory_order_acquire); }
-  void keep(Text text) const;
+  // Longer texts are not kept, nor deeper ones. So both numbers fit into the bytes in front of the text.
+  static constexpr std::size_t max_length = 255, max_depth = 255;
+  // Nothing before keep(). Valid as long as this.
+  std::optional<Text> get() const {
+    const char* const kept = text_.load(std::memory_order_acquire);
+    if (kept == nullptr) return std::nullopt;
+    return Text{{kept + 2, static_cast<unsigned char>(kept[0])}, static_cast<unsigned char>(kept[1])};
+  }
+  void keep(const Text& text) const;
 
 private:
-  mutable std::atomic<const Text*> text_{nullptr};
+  mutable std::atomic<const char*> text_{nullptr}; // its length, its depth, and the text
 };
 
 // The sizes and lower bounds of an array's first dimensions, as far as its signature gives them.

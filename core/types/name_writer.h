@@ -19,7 +19,12 @@ public:
     else
       append(text);
   }
-  void put(char c) { put(std::string_view(&c, 1)); }
+  void put(char c) {
+    if (size_ < few_.size())
+      few_[size_++] = c;
+    else
+      put(std::string_view(&c, 1));
+  }
   void put_number(std::int64_t value) { put(std::to_string(value)); }
 
   // Puts a text that nests `depth` levels; false when it would exceed a limit, so that it must be put in
@@ -31,8 +36,8 @@ public:
     return true;
   }
 
-  // What is put between begin_part() and end_part(): its text, and the levels that it nests below the level
-  // of the writer. Nothing when it was cut by a limit.
+  // What is put between begin_part() and end_part(): its text, valid until more is put, and the levels that
+  // it nests below the level of the writer. Nothing when it was cut by a limit.
   struct Part {
     std::size_t begin = 0;
     unsigned deepest = 0;
@@ -40,9 +45,8 @@ public:
   Part begin_part() { return {size(), std::exchange(deepest_, depth_)}; }
   std::optional<PrintedType::Text> end_part(const Part& part) {
     const unsigned deepest = std::exchange(deepest_, std::max(deepest_, part.deepest));
-    if (full_ || deepest > max_type_name_depth || size() - part.begin > PrintedType::max_length)
-      return std::nullopt;
-    return PrintedType::Text{std::string(text().substr(part.begin)), deepest - depth_};
+    if (full_ || deepest > max_type_name_depth) return std::nullopt;
+    return PrintedType::Text{text().substr(part.begin), deepest - depth_};
   }
 
   // True when the limit is reached. A formatter stops descending then, because a small tree of shared nodes

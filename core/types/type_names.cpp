@@ -43,20 +43,20 @@ TypeNamePtr over(TypeShape shape, TypeNamePtr element) {
   return make_type(TypeName{.shape = shape, .element = std::move(element)});
 }
 
-// Keeps an address in the set of types in progress while it lives. Throws when they are nested too deeply.
+// Keeps an address among the types in progress while it lives. Throws when they are nested too deeply.
 class Working {
 public:
-  Working(std::unordered_set<Address>& set, Address address) : set_(set), address_(address) {
-    if (set_.size() >= TypeNames::max_depth) throw_corrupt(address, "types nested too deeply");
-    if (!set_.insert(address).second) throw_corrupt(address, "type that contains itself");
+  Working(std::vector<Address>& all, Address address) : all_(all) {
+    if (all_.size() >= TypeNames::max_depth) throw_corrupt(address, "types nested too deeply");
+    if (std::ranges::find(all_, address) != all_.end()) throw_corrupt(address, "type that contains itself");
+    all_.push_back(address);
   }
-  ~Working() { set_.erase(address_); }
+  ~Working() { all_.pop_back(); }
   Working(const Working&) = delete;
   Working& operator=(const Working&) = delete;
 
 private:
-  std::unordered_set<Address>& set_;
-  Address address_;
+  std::vector<Address>& all_;
 };
 
 } // namespace

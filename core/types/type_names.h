@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
+#include <vector>
 
 namespace clr {
 
@@ -50,6 +50,8 @@ struct RuntimeType {
   NamedModule* module = nullptr; // null when the Module could not be read
   TypeNamePtr name;              // null when nothing names it
   std::string fault;             // why `name` is null or has unknown parts; empty when the name is whole
+  // Its methods' rows in MethodDef [first, last); nothing before somebody asked.
+  mutable std::optional<std::pair<std::uint32_t, std::uint32_t>> methods = std::nullopt;
 };
 
 class TypeNames final : public TypeHandleNames {
@@ -83,7 +85,7 @@ private:
   std::optional<MethodTables> tables_;
   AddressTable<RuntimeType> types_;
   std::unordered_map<Address, TypeNamePtr> type_descs_;
-  std::unordered_set<Address> in_progress_;
+  std::vector<Address> in_progress_; // each within the one before
 };
 
 } // namespace clr
