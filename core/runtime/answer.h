@@ -6,7 +6,10 @@
 #include "core/memory/error.h"
 #include "core/types/method.h"
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -24,6 +27,27 @@ struct CodeRegion {
   std::uint64_t size = 0; // bytes
 };
 
+// The parts of a body: none, the hot one, or both. As a list, without memory of its own.
+class CodeRegions {
+public:
+  CodeRegions() = default;
+  CodeRegions(std::initializer_list<CodeRegion> regions) {
+    for (const CodeRegion& region : regions) push_back(region);
+  }
+  void push_back(const CodeRegion& region) { regions_.at(size_++) = region; }
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  const CodeRegion* begin() const { return regions_.data(); }
+  const CodeRegion* end() const { return regions_.data() + size_; }
+  const CodeRegion& operator[](std::size_t i) const { return regions_[i]; }
+  const CodeRegion& front() const { return regions_[0]; }
+  const CodeRegion& back() const { return regions_[size_ - 1]; }
+
+private:
+  std::array<CodeRegion, 2> regions_;
+  std::size_t size_ = 0;
+};
+
 namespace runtime {
 
 // One body of a method.
@@ -34,8 +58,8 @@ struct Code {
   // Bytes from the start, counting the cold part directly behind the hot part; nothing when it is not known
   // or was not requested.
   std::optional<std::uint64_t> offset;
-  std::vector<CodeRegion> regions; // hot first; empty when `fault` says why
-  std::optional<Address> funclet;  // start of the funclet that holds the address; nothing in the main body
+  CodeRegions regions;            // hot first; empty when `fault` says why
+  std::optional<Address> funclet; // start of the funclet that holds the address; nothing in the main body
   std::string fault; // which of the members above could not be read, and why; empty when all could
 };
 

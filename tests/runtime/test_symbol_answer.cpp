@@ -42,7 +42,7 @@ TEST_CASE("an address that memory does not explain becomes the method that a fil
     CHECK(found.code.tier == Tier::tier1);
     CHECK(found.code.start == 0x1000);
     CHECK(found.code.offset == 8);
-    CHECK(found.code.regions.at(0).size == 0x10);
+    CHECK(found.code.regions.front().size == 0x10);
   }
   // Behind its end nothing is known.
   CHECK(std::holds_alternative<MissAnswer>(ask(symbols, 0x1010).result));
