@@ -70,6 +70,19 @@ void find_runtime(std::span<const std::byte> bytes) {
                            clr::Cpu::x64);
 }
 
+// Names that the table owns are those that it had of the file.
+void read_symbols(std::span<const std::byte> bytes) {
+  const clr::ElfSymbols borrowed = clr::ElfSymbols::of_file(bytes);
+  clr::ElfSymbols owning = clr::ElfSymbols::of_file(bytes);
+  owning.own_names();
+  if (owning.empty() != borrowed.empty()) __builtin_trap();
+  for (clr::Address address = 0x1000; address < 0x1200; address += 4) {
+    const auto one = borrowed.find(address), other = owning.find(address);
+    if (one.has_value() != other.has_value()) __builtin_trap();
+    if (one && (one->address != other->address || one->name != other->name)) __builtin_trap();
+  }
+}
+
 void read_layout(std::span<const std::byte> bytes) {
   const auto layout = clr::PeLayout::parse(bytes);
   if (!layout) return;
@@ -88,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   clr::fuzz::attempt([&] { read_module(bytes); });
   clr::fuzz::attempt([&] { read_mapped(bytes); });
   find_runtime(bytes);
-  clr::ElfSymbols::of_file(bytes).find(0x1000);
+  read_symbols(bytes);
   read_layout(bytes);
   if (const auto bundle = clr::SingleFileBundle::parse(bytes))
     for (const std::uint64_t offset : {std::uint64_t{0}, std::uint64_t{size / 2}, std::uint64_t{size}})

@@ -29,12 +29,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     GcDecoder decoder(target, 0, version);
     if (decoder.header().code_length != length) __builtin_trap();
     if (decoder.measure() > size - 1) __builtin_trap();
-    for (const GcSlot& slot : decoder.slots().slots) gc_slot_name(cpu, decoder.header(), slot);
+    for (const GcSlot& slot : decoder.slots().slots) {
+      gc_slot_name(cpu, decoder.header(), slot);
+      if (gc_slot_words(slot).empty() != (!slot.interior && !slot.pinned && !slot.untracked))
+        __builtin_trap();
+    }
     for (const std::uint64_t point : decoder.safe_points())
       if (point > length || !decoder.safe_point_at(point)) __builtin_trap();
     for (const GcRange& range : decoder.ranges()) {
       if (range.begin >= range.end || range.end > length) __builtin_trap();
-      if (!decoder.live_in_range(range.begin) || !decoder.live_in_range(range.end - 1)) __builtin_trap();
+      const auto first = decoder.live_in_range(range.begin), last = decoder.live_in_range(range.end - 1);
+      if (!first || !last || first->empty() != first->members().empty()) __builtin_trap();
     }
   } catch (const Error&) {
   }

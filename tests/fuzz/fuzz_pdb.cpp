@@ -31,7 +31,10 @@ void read_kept(const std::vector<std::byte>& bytes) {
   for (const CoreNote& note : notes) builder.note(note.owner, note.type, note.description);
   const ElfCore core(builder.build());
   attempt([&] { RecordedPdbs(core).open(id, "kept.pdb"); });
-  RecordedPdbs(notes).open(id, "kept.pdb");
+  const RecordedPdbs kept(notes);
+  const std::uint64_t size = kept.size_of(id);
+  if (const auto pdb = kept.open(id, "kept.pdb"); pdb && pdb->bytes().size() != size)
+    __builtin_trap(); // it has the size that it says
 }
 
 void read_pdb(std::vector<std::byte> bytes) {

@@ -277,7 +277,7 @@ def candidates(folder, build):
         + [nested_descriptors(sub_descriptor(names)) for names in (str, lambda i: "same")]
         + [b"\x01" + net11_text(), nested_descriptors(gc_text), descriptor_file(net11_text()), descriptor_file(smallest)]
         + damaged_descriptor_files(smallest) + [b"\x01" + native_aot_text(how) for how in (0, 1)],
-        "elf_core": cores["elf_core"] + [native] + images[:2],
+        "elf_core": cores["elf_core"] + [native, native_symbols(folder)[4]] + images[:2],
         "elf_symbols": native_symbols(folder),
         "gc_info": cores["gc_info"],
         "jit_dump": [f.read_bytes() for f in sorted(SYMBOLS.glob("*.dump"))] + cores["jit_dump"],

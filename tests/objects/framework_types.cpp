@@ -562,7 +562,10 @@ std::vector<Address> framework_samples(ObjectRuntime& runtime, FrameworkTypes& t
           t.make("BlockingCollection`1", {{"_collection", list}}),
           t.make("SmallFrozenDictionary`2", {{"_keys", numbers}, {"_values", numbers}}),
           t.make("ItemsFrozenSet`2", {{"_items", numbers}}),
-          t.make("Grouping`2", {{"_elements", numbers}, {"_count", 2}})};
+          t.make("Grouping`2", {{"_elements", numbers}, {"_count", 2}}),
+          t.make("<>z__ReadOnlyArray`1", {{"_items", numbers}}),
+          t.make("<>z__ReadOnlyList`1", {{"_items", list}}),
+          t.make("<>z__ReadOnlySingleElementList`1", {{"_item", 7}})};
 }
 
 } // namespace clr::test
