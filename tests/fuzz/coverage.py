@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Prints which lines of each decoder the corpus of its fuzz target runs, a row for each file: scripts/fuzz --coverage.
+"""Prints which lines of each decoder the corpus of its fuzz target runs, a row for each file, then a row for each decoder: scripts/fuzz --coverage.
 
     coverage.py BUILD TARGET...      BUILD: made with CLR_COVERAGE, with BUILD/fuzz/TARGET.profraw of a run of each target
 
 Which files belong to which targets stands in decoders.txt: lines of "TARGET[+TARGET...]: PATTERN...", where a PATTERN is a path that may have * in it.
 A file that several lines name belongs to the last one. "none" in the place of targets means: no decoder. Every source of core/ is named, so that a
 new one cannot be forgotten. A row counts the runs of all targets of its file that were given. Files below 90 % come with the lines that were not
-run. Lines that no input of a target can run are left out of the count, by the rules of `beyond_inputs`.
+run. Lines that no input of a target can run are left out of the count, by the rules of `beyond_inputs`; a decoder's row says how many these are.
+The exit code is 1 when a file is below 90 % whose targets were all given.
 """
 import glob
 import pathlib
@@ -89,7 +90,7 @@ def ranges(lines):
 
 
 def line_counts(build, targets, files):
-    """FILE -> (lines, lines that were run, the others), of the runs of `targets`."""
+    """FILE -> (lines, lines that were run, the others, lines that are left out), of the runs of `targets`."""
     profile = build / "fuzz" / ("+".join(targets) + ".profdata")
     output_of("llvm-profdata-19", "merge", "-sparse", *[build / f"fuzz/{t}.profraw" for t in targets], "-o", profile)
     objects = [build / f"tests/fuzz_{targets[0]}"]
@@ -106,10 +107,25 @@ def line_counts(build, targets, files):
                 number, count = line[3:].split(",")[:2]
                 lines[int(number)] = int(count)
         if path:
+            all_lines = len(lines)
             for number in beyond_inputs(path):
                 lines.pop(number, None)
-            counts[path] = (len(lines), sum(1 for c in lines.values() if c), [n for n, c in sorted(lines.items()) if not c])
+            missed = [n for n, c in sorted(lines.items()) if not c]
+            counts[path] = (len(lines), len(lines) - len(missed), missed, all_lines - len(lines))
     return counts
+
+
+def print_decoders(rows):
+    """Of each decoder: its files, their lines, how many of these were run, those of the file with the fewest, and the lines that are left out."""
+    by_decoder = {}
+    for targets, path, lines, run, _, left_out in rows:
+        by_decoder.setdefault(targets, []).append((path, lines, run, left_out))
+    print(f"\n{'decoder':24} {'files':>5} {'lines':>6} {'run':>6} {'lowest':>7} {'left out':>9}")
+    for targets, files in sorted(by_decoder.items()):
+        lines, run = sum(f[1] for f in files), sum(f[2] for f in files)
+        lowest = min(files, key=lambda f: f[2] / f[1])
+        print(f"{targets:24} {len(files):5} {lines:6} {100 * run / lines:5.1f}% {100 * lowest[2] / lowest[1]:6.1f}% {sum(f[3] for f in files):9}"
+              f"  {pathlib.Path(lowest[0]).relative_to(ROOT)}")
 
 
 def main():
@@ -123,18 +139,25 @@ def main():
     for targets, files in by_targets.items():
         counts = line_counts(build, targets, files)
         rows += [("+".join(targets), path, *counts[path]) for path in files if path in counts and counts[path][0]]
-    below = 0
+    below, partly = 0, 0
+    all_targets = decoders()
     print(f"{'target':24} {'file':44} {'lines':>6} {'run':>6}")
-    for targets, path, lines, run, missed in sorted(rows):
+    for targets, path, lines, run, missed, _ in sorted(rows):
         percent = 100 * run / lines
         short = str(pathlib.Path(path).relative_to(ROOT))
-        print(f"{targets:24} {short:44} {lines:6} {percent:5.1f}%" + (f"  not run: {ranges(missed)}" if percent < BAR else ""))
-        below += percent < BAR
+        without = [t for t in all_targets[path] if t not in asked]
+        print(f"{targets:24} {short:44} {lines:6} {percent:5.1f}%" + (f"  not run: {ranges(missed)}" if percent < BAR else "")
+              + (f"  without {'+'.join(without)}" if percent < BAR and without else ""))
+        below += percent < BAR and not without
+        partly += percent < BAR and bool(without)
+    print_decoders(rows)
     total, run = sum(r[2] for r in rows), sum(r[3] for r in rows)
-    print(f"{len(rows)} files, {total} lines, {100 * run / max(total, 1):.1f} % run; {below} files below {BAR} %")
+    print(f"{len(rows)} files, {total} lines, {100 * run / max(total, 1):.1f} % run; {below} files below {BAR} %"
+          + (f"; {partly} more of which other targets run lines, too" if partly else ""))
+    return 1 if below else 0
 
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
         sys.exit(__doc__)
-    main()
+    sys.exit(main())
