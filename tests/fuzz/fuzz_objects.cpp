@@ -8,12 +8,14 @@
 #include "core/objects/state_machine.h"
 #include "core/objects/static_fields.h"
 #include "core/objects/thread_statics.h"
+#include "core/objects/tuple_names.h"
 #include "core/objects/type_search.h"
 #include "core/objects/value_parts.h"
 #include "core/runtime/heap_report.h"
 #include "core/types/type_names.h"
 #include "tests/fuzz/recorded_core.h"
 #include "tests/objects/framework_types.h"
+#include "tests/objects/union_types.h"
 
 #include <array>
 #include <set>
@@ -31,6 +33,41 @@ void tell(ObjectReader& objects, Address object) {
   attempt([&] { objects.layouts().of(objects.method_table_of(object)); });
 }
 
+TypeNamePtr generic_type(std::string name_space, std::string name, std::vector<TypeNamePtr> arguments) {
+  TypeName type;
+  type.shape = TypeShape::definition;
+  type.name_space = std::move(name_space);
+  type.chain = {std::move(name)};
+  return instantiate(make_type(std::move(type)), std::move(arguments));
+}
+
+// Names of the elements of tuples: of the type itself, and of tuples of it that stand in other types. A name
+// that is cut is taken apart, too.
+void name_tuples(ObjectReader& objects, const TypeUsePtr& use) {
+  const std::vector<std::string> names{"Id", "", "Far", "a", "b", "c", "d", "e", "Last", "Pair"};
+  const TypeNamePtr pair = generic_type("System", "ValueTuple`2", {use->name, use->name});
+  std::vector<TypeNamePtr> eight(7, use->name);
+  eight.push_back(pair);
+  const TypeNamePtr longest = generic_type("System", "ValueTuple`8", std::move(eight));
+  TypeName array;
+  array.shape = TypeShape::szarray;
+  array.element = longest;
+  const std::array types{use->name, pair, longest, make_type(std::move(array)),
+                         generic_type("Ns", "Map`2", {pair, longest})};
+  for (const TypeNamePtr& type : types)
+    for (const bool generic : {false, true}) {
+      TypeUse typed = *use;
+      typed.name = type;
+      if (type != use->name) typed.kind = TypeUse::Kind::reference;
+      const TypeUsePtr named =
+          with_tuple_names(objects.layouts(), std::make_shared<TypeUse>(std::move(typed)), names, generic);
+      const std::string text = format_type(*named->name);
+      without_tuple_names(text);
+      for (const std::size_t length : {text.size(), text.size() - text.size() / 3, text.size() / 2})
+        item_with_names(objects.layouts(), use, named_arguments(std::string_view(text).substr(0, length)));
+    }
+}
+
 // The type of a handle: its layout, and a value of it at `at`.
 void tell_type(ObjectReader& objects, Address type, Address at) {
   attempt([&] {
@@ -40,6 +77,7 @@ void tell_type(ObjectReader& objects, Address type, Address at) {
   const TypeUsePtr use = objects.finder().of_handle(type);
   require(use != nullptr && use->name != nullptr, "a type has a name");
   attempt([&] { objects.layouts().size_of(*use); });
+  name_tuples(objects, use);
   require(objects.describe_value(*use, at, limits).size() <= limits.text + 3, "a text has its length");
 }
 
@@ -193,6 +231,13 @@ public:
     types_.insert(types_.end(), {function | 2, built_.canon_type});
     at_ = built_.fields_of(dog);
     samples_ = test::framework_samples(built_, framework_);
+    // Behind all others, whose addresses are in the corpus.
+    test::UnionTypes unions(built_);
+    const std::vector<Address> cases = test::union_samples(unions);
+    samples_.insert(samples_.end(), cases.begin(), cases.end());
+    const Address buffer = built_.instance(built_.buffer_type, 8); // one field, five times
+    built_.memory.at(built_.fields_of(buffer)).u32(0x0403'0201).u8(5);
+    objects_.push_back(buffer);
     set_up(built_.memory, built_.runtime.target.contract_descriptor(), platform);
   }
 
