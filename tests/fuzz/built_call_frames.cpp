@@ -219,6 +219,14 @@ void write_call_frames(SeedFolder& folder) {
            0x48, 0xb9, 1,    2,    3,    4,    5,    6,    7,    8,    0xff, 0xe1, // mov rcx, ...; jmp rcx
            0x48, 0x8d, 0x6c, 0x24, 0x10, 0x48, 0x8b, 0xec, 0x48, 0x89, 0xe5, 0x48, 0x8d, 0xac,
            0x24, 0,    1,    0,    0,    0xc3, 0xcc, 0xcc, 0xcc, 0xcc}));
+  // The same of arm64, by the address of a page: add, add of 4096s, ldr, blr, br, and a movk that ends an
+  // address.
+  Code pages;
+  for (const std::uint32_t word :
+       {0xb000'0000u, 0x9100'4000u, 0xd000'0001u, 0x9140'0421u, 0xb000'0002u, 0xf940'0c43u, 0xb000'0004u,
+        0xd63f'0080u, 0xb000'0005u, 0xd61f'00a0u, 0xd280'0026u, 0xf2a0'0046u, 0xf2c0'0066u})
+    for (unsigned i = 0; i < 4; ++i) pages.push_back(static_cast<std::byte>(word >> (8 * i)));
+  folder.write("unwind", 5, pages);
 }
 
 } // namespace clr::fuzz

@@ -200,6 +200,14 @@ void module_files(SeedFolder& folder) {
       write(pe, {{0, 1, 0, 2 | change}, {2, 2, 0, 0}, {4, 1, 1, 1 | 2 | 8}, {16, 4, 0, 0}}, builder.file());
       write(pe, {{0, 1, 0, 0}, {2, 2, 0, 1}, {4, 1, 1, 1 | 2 | (change == 0 ? 8u : 0u)}}, builder.file());
     }
+  // A word that relocation moves, which a read of a piece meets and one that begins within it.
+  for (const std::uint32_t into : {0x600u, 0xaecu}) {
+    plain.text_relocation = PeFileBuilder::text_address + into;
+    write(pe, {{0, 1, 0, 2}, {2, 2, 0, 2}, {4, 1, 1, 1 | 2 | 8}}, plain.file());
+  }
+  // A mapping of the whole file that a changed protection has split.
+  write(pe, {{0, 2, 0, 2}, {2, 1, 2, 0}, {3, 1, 3, 0}}, ready.file());
+  write(pe, {{0, 3, 0, 2}, {3, 1, 3, 0}}, ready.file());
   std::vector<std::uint64_t> offsets;
   plain.file_size = 0x1c00;
   const Bytes bundled = single_file(host_marker(), {plain.file(), plain.file()}, offsets);

@@ -4,6 +4,7 @@
 #include "core/execution/call_counting_stub.h"
 #include "core/execution/execution_manager.h"
 #include "core/execution/jit_entry.h"
+#include "core/execution/nibble_map.h"
 #include "core/execution/precode.h"
 #include "tests/debuginfo/debug_info_runtime.h"
 #include "tests/execution/precode_builder.h"
@@ -162,6 +163,29 @@ public:
     for (const Address major : {8, 17, 20, 22}) look_up(manager, image_begin + major * 0x1'0000 + 0x110);
     for (const Address at : {0x40, 0x1'0040}) look_up(manager, stubs_begin + at);
     for (const Address instruction : {0, 7, 10, 12, 18}) look_up(manager, counting_stub + instruction);
+  }
+  std::vector<Damage> damages() override {
+    const Target target = built_.target();
+    ExecutionManager manager(target);
+    const CodeBlock block = std::get<CodeBlock>(manager.find(heap_begin + 0x210));
+    const auto node = [&](std::string_view field) {
+      return target.field_address(block.section.heap_list, "CodeHeapListNode", field);
+    };
+    const unsigned word = target.pointer_size();
+    const Address map = target.read_pointer(node("HeaderMap")), base = target.read_pointer(node("MapBase"));
+    // The unit of the map behind the one in which the stub begins.
+    const Address behind_stub = map + ((heap_begin + 0x6000 - base) / NibbleMap::unit_bytes + 1) * 4;
+    const Address unwind = target.field_address(block.code_header, "RealCodeHeader", "UnwindInfos");
+    const auto first = target.read_u32(unwind), second = target.read_u32(unwind + 4);
+    const auto word_edit = [&](Address at, std::uint64_t value) {
+      return Edit{.width = static_cast<std::uint8_t>(word), .at = at, .value = value};
+    };
+    return {{.name = "torn-map", .part = 1, .edits = {{.width = 0, .at = behind_stub, .value = 4096}}},
+            {.name = "missing-map", .part = 1, .edits = {{.width = 0, .at = map, .value = 4}}},
+            {.name = "large-heap", .edits = {word_edit(node("EndAddress"), base + 0x100'0000)}},
+            {.name = "other-header", .edits = {{.width = 4, .at = unwind, .value = first + 4}}},
+            {.name = "other-length", .edits = {{.width = 4, .at = unwind + 4, .value = second + 16}}},
+            {.name = "no-unwind", .edits = {{.width = 0, .at = unwind, .value = 4}}}};
   }
 
 private:

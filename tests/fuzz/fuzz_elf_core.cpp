@@ -34,7 +34,10 @@ void read_core(std::span<const std::byte> bytes) {
 void read_module(std::span<const std::byte> bytes) {
   clr::ElfFile file(bytes);
   std::vector<std::byte> out(4096);
-  for (const clr::ElfSegment& segment : file.segments()) file.read_loaded(segment.address, 0x7000'0000, out);
+  // From the beginning, and from words that relocation moved: what stands before these may not be known.
+  for (const clr::ElfSegment& segment : file.segments())
+    for (const unsigned offset : {0u, 0x800u, 0x803u})
+      file.read_loaded(segment.address + offset, 0x7000'0000, out);
   file.find_symbol("DotNetRuntimeContractDescriptor");
   for (const std::uint64_t offset : {0u, 0x1000u, 0x3000u}) file.segment_of_offset(offset);
   file.soname();

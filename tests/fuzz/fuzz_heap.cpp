@@ -133,20 +133,27 @@ void follow(const Target& target) {
   for (const GcHandle& handle : handles.handles) roots.push_back(graph.index().find(handle.object));
   for (const auto& ready : queue.ready) roots.push_back(graph.index().find(ready.object));
   const HeapTree tree(graph, roots);
-  for (std::uint32_t i = 0; i < graph.index().count(); ++i) {
+  const std::uint32_t count = graph.index().count();
+  for (std::uint32_t i = 0; i < count; ++i) {
     require(graph.index().find(graph.index().address(i)) == i, "a number leads to its object");
-    const HeapTree::Path path = tree.path(i, 4);
-    require((path.first.empty() && path.last.empty()) != tree.reached(i), "what is reached has a path");
-    for (const std::vector<std::uint32_t>& way : {path.first, path.last})
-      for (std::size_t step = 1; step < way.size(); ++step) {
-        const auto out = graph.out().of(way[step - 1]);
-        require(std::ranges::find(out, way[step]) != out.end(), "each step is a reference");
-      }
+    for (const std::size_t most : {std::size_t{1}, std::size_t{4}, std::size_t{count}}) {
+      HeapTree::Path path = tree.path(i, most);
+      require((path.first.empty() && path.last.empty()) != tree.reached(i), "what is reached has a path");
+      require(path.first.size() <= most && path.last.size() <= most, "a path has its limit");
+      const std::size_t length = path.first.size() + path.left_out + path.last.size();
+      for (const std::vector<std::uint32_t>& way : {path.first, path.last})
+        for (std::size_t step = 1; step < way.size(); ++step) {
+          const auto out = graph.out().of(way[step - 1]);
+          require(std::ranges::find(out, way[step]) != out.end(), "each step is a reference");
+        }
+      if (most != count) continue;
+      path.cut(1);
+      require(path.first.size() + path.left_out + path.last.size() == length, "a cut leaves the length");
+    }
   }
   HeapRootGroups groups{.of_root = {}, .count = 2, .cut = {}};
   for (std::size_t i = 0; i < roots.size(); ++i) groups.of_root.push_back(i % 2);
   const HeapRetained retained(map, types, graph, roots, {}, &groups);
-  const std::uint32_t count = graph.index().count();
   require(retained.count(count) + retained.count(count + 1) <= tree.reached_count(),
           "groups retain what is alive");
 }

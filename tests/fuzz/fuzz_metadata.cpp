@@ -74,6 +74,9 @@ void read_types(MetadataNames& names) {
     const auto [first, last] = metadata.param_range(rid);
     for (std::uint32_t at = first; at < std::min(last, first + 8); ++at)
       metadata.string(metadata.param(metadata.param_at(at)).name);
+    attempt([&] {
+      if (names.method_without_signature(rid).signature_known) __builtin_trap();
+    });
     const QualifiedMethodName name = names.method(rid);
     format_r2r_map_name(name);
     event_fields(name);

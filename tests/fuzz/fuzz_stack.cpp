@@ -147,7 +147,7 @@ public:
     set_up(built_.memory(), std::move(descriptor), platform);
   }
 
-  unsigned parts() const override { return 7; }
+  unsigned parts() const override { return 8; }
   void ask(const Target& target, unsigned part) override {
     if (part == 4) {
       interrupted_codes(target);
@@ -165,11 +165,25 @@ public:
     if (part == 5 && !start.architecture().returns_by_stack())
       start.set(start.architecture().roles.return_address, built_.in(2));
     start.set_fp(built_.at(part == 5 ? Address{0x1c00} : *start.sp() - built_.stack));
+    if (part == 7) start = RegisterContext(start.cpu()); // a thread whose registers are not known
     const test::WalkedStack walked =
         built_.walk(target.memory(), target.descriptor(), start, {.max_frames = most_frames});
     check(walked.frames, walked.walk);
     ExecutionManager code(target);
     read_roots(target, code, &built_.thread, walked.frames);
+  }
+
+  std::vector<Damage> damages() override {
+    const Address gc_frame = built_.at(0x40), caller = built_.at(built_.return_slot(0x200));
+    const Address call_site = built_.at(0x240 + 24); // the stack pointer of an InlinedCallFrame
+    return {{.name = "gc-frames-loop", .edits = {{.at = gc_frame, .value = gc_frame}}},
+            {.name = "gc-frames-torn", .edits = {{.at = gc_frame, .value = gc_frame + 4}}},
+            // A call that never returns ends its method.
+            {.name = "call-at-end",
+             .part = 1,
+             .edits = {{.at = caller, .value = built_.in(0, built_.method_size)}}},
+            {.name = "stack-shrinks", .edits = {{.at = call_site, .value = built_.at(0x10)}}},
+            {.name = "same-stack", .edits = {{.at = call_site, .value = built_.at(0x80)}}}};
   }
 
 private:

@@ -49,6 +49,7 @@ void name_method(MethodNames& names, Address method_desc, Address start) {
     const Address table = names.method_desc(method_desc).method_table;
     names.type_name(table);
     names.types().type_of_handle(table);
+    attempt([&] { names.describe_in(method_desc, table); });
     names.types().tables().generic_arguments(names.types().type(table).table);
     std::size_t left = most_methods;
     MethodDescs(names.code().target())

@@ -153,7 +153,8 @@ def damaged_descriptor_files(text):
     whole = json.loads(descriptor_file(text)[1:])
     changes = ({"build_id": "012"}, {"build_id": "xy"}, {"pointer_size": 5}, {"byte_order": "middle"}, {"descriptor": [1]}, {"pointers": {}}, {"pointers": [1]},
                {"pointers": ["0xg"]}, {"descriptor": json.dumps(whole["descriptor"])}, {"more": [True, -1, 1.5, None, "text"]})
-    texts = [json.dumps(whole | change) for change in changes] + ["[" * 300, "[]", "{"]
+    members = "{" + ",".join(['"":0'] * 1025) + "}"   # one more than an object may have
+    texts = [json.dumps(whole | change) for change in changes] + ["[" * 300, "[]", "{", members]
     return [b"\x10" + damaged.encode() for damaged in texts]
 
 

@@ -192,6 +192,7 @@ void Stage::write_seeds(const std::filesystem::path& folder) const {
   };
   constexpr std::uint64_t unknown_versions[] = {3, 99}; // one that others have, and one that none has
   constexpr std::uint64_t far_away = 0x1'0000;          // from all other fields
+  constexpr unsigned most_described_parts = 8;          // that are asked with each entry missing
   for (std::size_t scene = 0; scene < scenes_.size(); ++scene) {
     Play play{.scene = static_cast<std::uint8_t>(scene)};
     for (; play.part < scenes_[scene]->parts(); ++play.part)
@@ -209,8 +210,22 @@ void Stage::write_seeds(const std::filesystem::path& folder) const {
     const ContractDescriptor& descriptor = scenes_[scene]->descriptor();
     for (const auto& [name, version] : descriptor.contracts)
       for (const std::uint64_t unknown : unknown_versions) with(name, unknown);
+    if (scene != 0) continue;
     for (const auto& [name, type] : descriptor.types)
-      if (scene == 0 && !type.fields.empty()) with(name + '.' + type.fields.begin()->first, far_away);
+      if (!type.fields.empty()) with(name + '.' + type.fields.begin()->first, far_away);
+    // Descriptors that lack an entry, and numbers and sizes that no runtime has.
+    constexpr std::uint64_t gone = 0, unlikely = 99, small = 1;
+    for (unsigned part = 0; part < std::min(scenes_[scene]->parts(), most_described_parts); ++part) {
+      play.part = static_cast<std::uint8_t>(part);
+      const std::string begin = "part" + std::to_string(part) + '-';
+      const auto in_part = [&](const std::string& name, std::uint64_t value) {
+        play.edits = {{.width = Edit::of_descriptor, .at = entry_hash(name), .value = value}};
+        save(begin + name + '-' + std::to_string(value), play);
+      };
+      for (const std::string& name : entries_of(descriptor)) in_part(name, gone);
+      for (const auto& [name, global] : descriptor.globals) in_part(name, unlikely);
+      for (const auto& [name, type] : descriptor.types) in_part(name, small);
+    }
   }
 }
 
