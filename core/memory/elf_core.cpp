@@ -167,13 +167,23 @@ void ElfCore::add_segment(const GElf_Phdr& raw) {
 
 void ElfCore::build_extents() {
   Address covered = 0; // end of the addresses that are covered so far; 0: none yet
+  std::uint64_t room = end_of(bytes_.size(), max_shared_bytes), omitted = 0;
   for (const CoreSegment& segment : segments_) {
     const Address end = end_of(segment.begin, segment.file_size);
     const Address begin = std::max(segment.begin, covered);
     if (begin >= end) continue;
-    extents_.push_back({begin, end - begin, segment.file_offset + (begin - segment.begin)});
     covered = end;
+    if (end - begin > room) {
+      omitted = end_of(omitted, end - begin);
+      continue;
+    }
+    room -= end - begin;
+    extents_.push_back({begin, end - begin, segment.file_offset + (begin - segment.begin)});
   }
+  if (omitted != 0)
+    problems_.push_back(fmt::format("segments share their bytes of the file, which has {}: {} of memory are "
+                                    "left out",
+                                    megabytes(bytes_.size()), megabytes(omitted)));
   if (extents_.empty()) return;
   // gdb puts the first segment at any offset, but whole pages behind each other.
   constexpr std::uint64_t page_size = PageCache::page_size;

@@ -29,6 +29,9 @@ public:
   static constexpr std::uint64_t max_segments = 1u << 20;
   // Bytes of all notes: 3 KB for each thread, 100 bytes for each mapped file.
   static constexpr std::uint64_t max_note_bytes = 256u << 20;
+  // Bytes of memory beyond the size of the file. Whoever writes cores gives each segment bytes of its own, so
+  // that real ones have none; program headers that share theirs could show terabytes out of a small file.
+  static constexpr std::uint64_t max_shared_bytes = 64u << 20;
 
   // Opens the file; reads only its headers and notes. Takes some 10 ms for 100,000 segments. Throws
   // Error{io}, and Error{corrupt} when the file is not an ELF core; the message says which format it has

@@ -223,6 +223,33 @@ TEST_CASE("Lying sizes read nothing that is not there") {
     CHECK(read_some(core, 0x1000, 0x1000) == pattern(0x1000, 1));
     CHECK(read_some(core, 0x2000, 0x1000) == pattern(0x800, 2 + 0x800));
   }
+  SECTION("segments that share their bytes of the file") {
+    // Each begins 16 bytes behind the one before it in the file, and reaches to its end.
+    constexpr std::size_t count = 2'700, size = 3u << 20;
+    ElfCoreBuilder builder(x64);
+    for (std::size_t i = 0; i < count; ++i)
+      builder.segment(0x1000'0000 + i * size, pattern(16), size, 6, size);
+    const auto bytes = builder.segment(0x1000, pattern(size, 7)).build();
+    ElfCore core(bytes);
+    std::uint64_t shown = 0;
+    for (const MemoryRange& range : core.readable_ranges()) shown += range.size;
+    CHECK(shown <= bytes.size() + ElfCore::max_shared_bytes);
+    CHECK(shown > bytes.size());
+    CHECK(has_problem(core, "segments share their bytes of the file"));
+    CHECK(read_some(core, 0x1000, size) == pattern(size, 7));
+    CHECK(read_some(core, 0x1000'0000 + (count - 1) * size, 1).empty());
+    CHECK(core.next_readable(0x1000'0000 + (count - 1) * size) == ~Address{0});
+  }
+  SECTION("segments that share few of them") {
+    const auto bytes = ElfCoreBuilder(x64)
+                           .segment(0x1000, pattern(0x1000), 0x2000, 6, 0x2000)
+                           .segment(0x8000, pattern(0x1000, 5))
+                           .build();
+    ElfCore core(bytes);
+    CHECK(read_some(core, 0x2000, 0x2000) == pattern(0x1000, 5));
+    CHECK(read_some(core, 0x8000, 0x2000) == pattern(0x1000, 5));
+    CHECK_FALSE(has_problem(core, "segments share"));
+  }
   SECTION("a file size beyond the memory size") {
     const auto bytes = ElfCoreBuilder(x64).segment(0x1000, pattern(0x1000), 0x800).build();
     ElfCore core(bytes);
