@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <unordered_set>
 
 namespace clr {
@@ -61,19 +62,39 @@ private:
   void read_bucket(Address bucket) {
     if (bucket == 0) return;
     const Address list = field(bucket, "HandleTableBucket", "Table");
-    for (std::uint64_t i = 0; list != 0 && i < tables_; ++i)
-      attempt([&] {
-        const Address table = target_.read_pointer(list + i * word_);
-        if (table == 0) return;
-        for (Address segment = field(table, "HandleTable", "SegmentList"); segment != 0;
-             segment = field(segment, "TableSegment", "NextSegment")) {
-          if (segments_.size() >= max_handle_segments || !segments_.insert(segment).second)
-            throw_corrupt(segment, "segments of handles without end");
-          // The last kind is that of blocks with user data of handles.
-          for (std::uint64_t kind = 0; kind + 1 < kinds_; ++kind)
-            read_kind(segment, static_cast<std::uint8_t>(kind));
-        }
-      });
+    for (std::uint64_t i = 0; list != 0 && i < tables_; ++i) {
+      const Address table = target_.read_pointer(list + i * word_);
+      // The runtime makes all tables of a bucket at once. Buckets that share theirs have them once.
+      if (table == 0 || !known_tables_.insert(table).second) return;
+      // Each has a segment at least.
+      if (known_tables_.size() > max_handle_segments) throw_corrupt(bucket, "tables of handles without end");
+      attempt([&] { read_table(table); });
+    }
+  }
+
+  void read_table(Address table) {
+    for (Address segment = field(table, "HandleTable", "SegmentList"); segment != 0;
+         segment = field(segment, "TableSegment", "NextSegment")) {
+      if (found_.cut) return;
+      add_segment(segment);
+      read_.assign(blocks_, false);
+      // The last kind is that of blocks with user data of handles.
+      for (std::uint64_t kind = 0; kind + 1 < kinds_; ++kind)
+        read_kind(segment, static_cast<std::uint8_t>(kind));
+    }
+  }
+
+  // Segments that lay in each other would hold thousands of handles for each of their bytes.
+  void add_segment(Address segment) {
+    const std::uint64_t size = values_ + blocks_ * handles_ * word_;
+    if (segment > ~Address{0} - size) throw_corrupt(segment, "a segment of handles that wraps");
+    const auto after = segments_.lower_bound(segment);
+    const bool before = after != segments_.begin() && segment - *std::prev(after) < size;
+    if ((after != segments_.end() && *after == segment) || segments_.size() >= max_handle_segments)
+      throw_corrupt(segment, "segments of handles without end");
+    if (before || (after != segments_.end() && *after - segment < size))
+      throw_corrupt(segment, "a segment of handles that lies in another one");
+    segments_.insert(after, segment);
   }
 
   // The blocks of a kind are a ring; the tail leads to the first one.
@@ -85,6 +106,9 @@ private:
       if (block >= blocks_) throw_corrupt(segment, fmt::format("block {} of handles of {}", block, blocks_));
       block = target_.read_u8(segment + links_ + block);
       if (block >= blocks_) throw_corrupt(segment, fmt::format("block {} of handles of {}", block, blocks_));
+      // A block is of one kind, and has one place in its ring.
+      if (read_[block]) throw_corrupt(segment, "blocks of handles without end");
+      read_[block] = true;
       read_block(segment, kind, block);
       if (block == tail) return;
     }
@@ -105,7 +129,7 @@ private:
                       .object = target_.read_pointer(slot(block, i))};
       if (handle.object == 0) continue;
       if (pairs) handle.dependent = target_.read_pointer(slot(other, i));
-      found_.handles.push_back(handle);
+      if (!found_.add(handle)) return;
     }
   }
 
@@ -113,7 +137,9 @@ private:
   GcHandles& found_;
   std::uint64_t word_, buckets_, tables_, blocks_, handles_, kinds_, no_block_;
   Address tails_, links_, values_, user_data_;
-  std::unordered_set<Address> segments_;
+  std::unordered_set<Address> known_tables_; // tables
+  std::set<Address> segments_;
+  std::vector<bool> read_; // blocks of the segment that is read
 };
 
 } // namespace

@@ -84,6 +84,7 @@ private:
   void read_table(Address table, std::size_t kinds) {
     std::vector<std::byte> bytes(segment_bytes);
     for (Address segment = target_.read_pointer(table + list_of(kinds)); segment != 0;) {
+      if (found_.cut) return;
       if (segments_.size() >= max_handle_segments || !segments_.insert(segment).second)
         throw_corrupt(segment, "segments of handles without end");
       // Else segments could lie in each other, and hold thousands of handles for each of their bytes.
@@ -118,7 +119,7 @@ private:
             .slot = segment + at, .kind = static_cast<GcHandleKind>(kind), .object = word(bytes, at)};
         if (handle.object == 0) continue;
         if (pairs) handle.dependent = word(bytes, values_begin + (other * handles_in_block + i) * 8);
-        found_.handles.push_back(handle);
+        if (!found_.add(handle)) return;
       }
     }
   }
@@ -157,6 +158,18 @@ std::string to_string(GcHandleKind kind) {
 bool is_root(GcHandleKind kind) {
   return kind == GcHandleKind::strong || kind == GcHandleKind::pinned || kind == GcHandleKind::async_pinned ||
          kind == GcHandleKind::sized_ref;
+}
+
+bool GcHandles::add(const GcHandle& handle) {
+  if (cut) return false;
+  if (handles.size() >= max_handles) {
+    cut = true;
+    add_problem(problems,
+                fmt::format("there are more than {} handles; the others are left out", max_handles));
+    return false;
+  }
+  handles.push_back(handle);
+  return true;
 }
 
 GcHandles read_handles(const Target& target, const GcState& state) {

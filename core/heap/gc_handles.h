@@ -38,6 +38,10 @@ struct GcHandle {
 struct GcHandles {
   std::vector<GcHandle> handles;
   std::vector<std::string> problems; // tables that could not be read
+  bool cut = false;                  // there are more than max_handles; then a problem says so
+
+  // Returns whether there was room for it.
+  bool add(const GcHandle& handle);
 };
 
 // All handles that refer to an object. A table that cannot be read costs itself. Throws
@@ -47,5 +51,7 @@ GcHandles read_handles(const Target& target, const GcState& state);
 
 constexpr std::size_t max_handle_maps = 64, max_handle_buckets = 1024, max_handle_tables = 4096,
                       max_handle_segments = 1 << 16;
+// Of all tables. Programs have thousands, and a handle as a root takes 15 times its bytes in the core.
+constexpr std::size_t max_handles = 1 << 22;
 
 } // namespace clr

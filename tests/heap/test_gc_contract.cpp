@@ -94,6 +94,43 @@ TEST_CASE("handles by the contract are those of the collector's tables", "[heap]
   CHECK_THAT(fault_of([&] { read(); })->what(), Catch::Contains("TableSegment.RgTail"));
 }
 
+TEST_CASE("each segment of handles by the contract has bytes of its own, and each block one kind", "[heap]") {
+  HeapRuntime runtime(Platform{});
+  fill(runtime, 1);
+  runtime.handle(2, 0x1000);
+  runtime.handle(3, 0x2000);
+  describe_by_contract(runtime, true, false);
+  const ContractHandles places = describe_handles_by_contract(runtime);
+  const auto read = [&] {
+    const Target target = runtime.target();
+    return read_handles(target, read_gc_state(target, HeapRuntime::module));
+  };
+  CHECK(read().handles.size() == 2);
+  const Address next = runtime.handle_segment() + 1920 + 6 * 13;
+  SECTION("a segment that begins within another one") {
+    runtime.set_word(next, runtime.handle_segment() + 16);
+  }
+  SECTION("a segment that ends within another one") {
+    runtime.set_word(next, runtime.handle_segment() - 16);
+  }
+  SECTION("a segment behind which memory ends") {
+    runtime.set_word(next, ~Address{0} - 0xffff);
+  }
+  const GcHandles in_others = read();
+  CHECK(in_others.handles.size() == 2);
+  if (runtime.target().read_pointer(next) != 0) {
+    REQUIRE(in_others.problems.size() == 1);
+    CHECK_THAT(in_others.problems[0],
+               Catch::Contains("that lies in another one") || Catch::Contains("that wraps"));
+  }
+  runtime.set_word(next, 0);
+  // The blocks of pinned handles are those of strong ones, too.
+  runtime.memory.write_integer(places.tails + 3, 0, 1);
+  const GcHandles twice = read();
+  CHECK(twice.handles.size() == 1);
+  CHECK(twice.problems.size() == 1);
+}
+
 TEST_CASE("a server's handles lie in as many tables as its machine has processors", "[heap]") {
   HeapRuntime runtime(Platform{}, true, 2);
   fill(runtime, 2);
@@ -110,6 +147,11 @@ TEST_CASE("a server's handles lie in as many tables as its machine has processor
   runtime.t.pointer_global("TotalCpuCount", count);
   runtime.memory.write_integer(count, 2, 4);
   CHECK(read().handles.size() == 1);
+  // Far more tables than the bucket has.
+  runtime.memory.write_integer(count, 4096, 4);
+  const GcHandles beyond = read();
+  CHECK(beyond.handles.size() == 1);
+  CHECK(beyond.problems.size() <= 1);
   runtime.memory.write_integer(count, 0, 4);
   CHECK_THAT(fault_of([&] { read(); })->what(), Catch::Contains("TotalCpuCount = 0"));
 }

@@ -145,6 +145,19 @@ TEST_CASE("a finalizer queue whose pointers lie costs itself", "[heap]") {
   }
 }
 
+TEST_CASE("there is room for so many handles, and a problem says that there are more", "[heap]") {
+  GcHandles found;
+  found.handles.resize(max_handles - 1);
+  CHECK(found.add({.slot = 1}));
+  CHECK_FALSE(found.cut);
+  CHECK_FALSE(found.add({.slot = 2}));
+  CHECK_FALSE(found.add({.slot = 3}));
+  CHECK(found.cut);
+  CHECK(found.handles.size() == max_handles);
+  REQUIRE(found.problems.size() == 1);
+  CHECK(found.problems[0] == "there are more than 4194304 handles; the others are left out");
+}
+
 TEST_CASE("heaps that claim one and the same finalizer queue have it once", "[heap]") {
   HeapRuntime runtime({}, true, 2);
   const Address first = runtime.finalizer_queue(0, {{{0x100}, {}, {}, {}, {}, {}, {0x700}}}),
