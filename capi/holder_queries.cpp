@@ -1,5 +1,5 @@
-// Producers of rows about who holds what, and files of the heap. Rows are made at once: a query of other
-// objects may come between two of them.
+// Producers of rows about who holds what, and files of the heap. Rows are made at once, because a query of
+// other objects may come between two of them; but for lists that such a query leaves as they are.
 #include "capi/queries.h"
 #include "core/memory/output_file.h"
 #include "core/report/heap_gcdump.h"
@@ -53,10 +53,9 @@ RowStream::Producer reference_rows(Address object, bool to_it) {
 RowStream::Producer heap_root_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
     HeapHolders& holders = holders_of(inspection);
-    std::vector<Json> rows;
+    // The list stays as it is, as that of handles does.
     for (const HeapRoot& root : holders.roots())
-      rows.push_back(root_json(root, holders.type_of(root.object)));
-    emit_all(rows, emit);
+      if (!emit(dump(root_json(root, holders.type_of(root.object))))) break;
     return notes_of(holders);
   };
 }
@@ -64,17 +63,18 @@ RowStream::Producer heap_root_rows() {
 RowStream::Producer handle_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
     HeapHolders& holders = holders_of(inspection);
-    std::vector<Json> rows;
-    for (const GcHandle& handle : holders.handles().handles) rows.push_back(to_json(handle, holders));
-    emit_all(rows, emit);
-    return Json{{"problems", holders.handles().problems}};
+    // The list stays as it is whatever else is asked for, so that millions of rows need not be kept.
+    const GcHandles& handles = holders.handles();
+    for (const GcHandle& handle : handles.handles)
+      if (!emit(dump(to_json(handle, holders)))) break;
+    return Json{{"problems", handles.problems}};
   };
 }
 
 RowStream::Producer finalizer_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
     HeapHolders& holders = holders_of(inspection);
-    emit(dump(finalizers_json(holders)));
+    emit(finalizers_json(holders));
     return Json{{"problems", holders.finalizers().problems}};
   };
 }

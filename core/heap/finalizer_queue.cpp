@@ -33,8 +33,6 @@ public:
         throw_corrupt(at, "a finalizer queue whose parts do not follow each other");
       last = ends[part];
     }
-    if ((last - begin) / width_ > max_finalizable)
-      throw_corrupt(at, fmt::format("a finalizer queue of {} objects", (last - begin) / width_));
     // Else many heaps could have one and the same queue.
     const MemoryRange whole{begin, last - begin};
     for (const MemoryRange& known : known_)
@@ -63,7 +61,15 @@ private:
 
   void read_part(std::size_t part, Address at, Address end) {
     while (at < end) {
-      const auto some = words(at, std::min<std::uint64_t>(words_at_once, (end - at) / width_));
+      const std::size_t room =
+          part < parts.size() ? max_finalizable - queue_.registered.size() : max_ready - queue_.ready.size();
+      if (room == 0) {
+        add_problem(queue_.problems, fmt::format("{} objects of a part of a finalizer queue are left out",
+                                                 (end - at) / width_));
+        return;
+      }
+      const std::uint64_t left = (end - at) / width_;
+      const auto some = words(at, std::min<std::uint64_t>({words_at_once, left, room}));
       for (const Address object : some) {
         if (part < parts.size())
           queue_.registered.push_back({object, parts[part]});

@@ -20,13 +20,15 @@ struct FinalizerQueue {
   };
   std::vector<Registered> registered; // their finalizers run once they are found dead
   std::vector<Ready> ready;           // dead: their finalizers wait for the finalizer thread
-  std::vector<std::string> problems;
+  std::vector<std::string> problems;  // also that there are more than the limits below
 };
 
 // Of all heaps. A queue that cannot be read, or whose pointers do not follow each other, costs itself. Cost:
 // 1 read for each heap, and 1 for each 8,192 objects.
 FinalizerQueue read_finalizer_queue(const Target& target, const GcState& state);
 
-constexpr std::uint64_t max_finalizable = 1 << 26; // objects of one heap
+// Objects of all heaps: those that are registered, and those that are ready, which are roots besides and take
+// 15 times their bytes in the core.
+constexpr std::size_t max_finalizable = 1 << 24, max_ready = 1 << 22;
 
 } // namespace clr

@@ -35,18 +35,34 @@ Json to_json(const GcHandle& handle, HeapHolders& holders) {
   return json;
 }
 
-Json finalizers_json(HeapHolders& holders) {
+std::string finalizers_json(HeapHolders& holders) {
   const FinalizerQueue& queue = holders.finalizers();
-  Json json{{"registered", Json::array()}, {"ready", Json::array()}};
-  for (const FinalizerQueue::Registered& object : queue.registered)
-    json["registered"].push_back({{"object", hex(object.object)},
-                                  {"generation", generation_json(object.part)},
-                                  {"type", known_text(holders.type_of(object.object))}});
-  for (const FinalizerQueue::Ready& object : queue.ready)
-    json["ready"].push_back({{"object", hex(object.object)},
-                             {"critical", object.critical},
-                             {"type", known_text(holders.type_of(object.object))}});
-  return json;
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.key("registered");
+  json.begin_array();
+  for (const FinalizerQueue::Registered& object : queue.registered) {
+    json.begin_object();
+    json.hex("object", object.object);
+    json.key("generation");
+    json.raw(dump(generation_json(object.part)));
+    json.text_or_null("type", holders.type_of(object.object));
+    json.end_object();
+  }
+  json.end_array();
+  json.key("ready");
+  json.begin_array();
+  for (const FinalizerQueue::Ready& object : queue.ready) {
+    json.begin_object();
+    json.hex("object", object.object);
+    json.boolean("critical", object.critical);
+    json.text_or_null("type", holders.type_of(object.object));
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return text;
 }
 
 Json out_json(const HeapReference& reference, HeapHolders& holders) {

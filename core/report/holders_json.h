@@ -10,7 +10,8 @@ namespace clr {
 
 // A row of `clr handles --json`.
 Json to_json(const GcHandle& handle, HeapHolders& holders);
-Json finalizers_json(HeapHolders& holders);
+// The form of `clr finalizers --json`, as text: a queue has millions of objects.
+std::string finalizers_json(HeapHolders& holders);
 // An element of "out" and of "in" in `clr refs --json`.
 Json out_json(const HeapReference& reference, HeapHolders& holders);
 Json in_json(const HeapReference& reference, HeapHolders& holders);

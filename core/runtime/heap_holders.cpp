@@ -232,6 +232,8 @@ std::vector<HeapRoot> HeapHolders::roots_of(HeapRoot::Kind kind, const std::func
   std::vector<HeapRoot> roots;
   switch (kind) {
   case HeapRoot::Kind::handle:
+    roots.reserve(static_cast<std::size_t>(std::ranges::count_if(
+        handles().handles, [](const GcHandle& handle) { return is_root(handle.kind); })));
     for (const GcHandle& handle : handles().handles)
       if (is_root(handle.kind))
         roots.push_back({.kind = kind,
@@ -241,6 +243,7 @@ std::vector<HeapRoot> HeapHolders::roots_of(HeapRoot::Kind kind, const std::func
                          .stack = nullptr});
     break;
   case HeapRoot::Kind::finalizer:
+    roots.reserve(finalizers().ready.size());
     for (const FinalizerQueue::Ready& ready : finalizers().ready)
       roots.push_back({.kind = kind, .object = ready.object, .slot = ready.slot, .stack = nullptr});
     break;
@@ -260,7 +263,10 @@ void HeapHolders::collect_roots() {
   roots_.clear();
   for (const auto kind : {HeapRoot::Kind::handle, HeapRoot::Kind::finalizer, HeapRoot::Kind::thread_static}) {
     std::vector<HeapRoot> some = roots_of(kind);
-    std::ranges::move(some, std::back_inserter(roots_));
+    if (roots_.empty())
+      roots_ = std::move(some);
+    else
+      std::ranges::move(some, std::back_inserter(roots_));
   }
   add_stack_roots();
 }
@@ -343,15 +349,23 @@ HeapVerification HeapHolders::verify(const HeapWalkOptions& options) {
   found.gaps = graph.index().gaps();
   found.stray_references = graph.stray_count();
   found.strays = graph.strays();
+  constexpr std::size_t most = HeapGraph::max_strays;
   for (const GcHandle& handle : handles().handles)
-    if (graph.index().find(handle.object) == HeapIndex::none) found.stray_handles.push_back(handle);
+    if (graph.index().find(handle.object) == HeapIndex::none && found.stray_handle_count++ < most)
+      found.stray_handles.push_back(handle);
   const auto check = [&](Address object) {
     bool good = graph.index().find(object) != HeapIndex::none;
     if (good) good = heap_->types().at(object_at(object).type).has_finalizer();
-    if (!good) found.stray_finalizable.push_back(object);
+    if (!good && found.stray_finalizable_count++ < most) found.stray_finalizable.push_back(object);
   };
   for (const auto& object : finalizers().registered) check(object.object);
   for (const auto& object : finalizers().ready) check(object.object);
+  const auto note_more = [&](std::uint64_t count, std::string_view what) {
+    if (count > most)
+      note(fmt::format("{} {} lead to no such object; the first {} are told", count, what, most));
+  };
+  note_more(found.stray_handle_count, "handles");
+  note_more(found.stray_finalizable_count, "entries of the finalizer queue");
   return found;
 }
 

@@ -60,8 +60,11 @@ struct HeapVerification {
   std::vector<HeapGap> gaps;
   std::uint64_t stray_references = 0; // that lead to no object; the first ones:
   std::vector<HeapGraph::Stray> strays;
-  std::vector<GcHandle> stray_handles;    // that refer to no object
-  std::vector<Address> stray_finalizable; // entries of the finalizer queue without object or finalizer
+  // Handles that refer to no object, and entries of the finalizer queue without object or finalizer: the
+  // first HeapGraph::max_strays of each, and how many there are.
+  std::vector<GcHandle> stray_handles;
+  std::vector<Address> stray_finalizable;
+  std::uint64_t stray_handle_count = 0, stray_finalizable_count = 0;
 
   bool sound() const {
     return gaps.empty() && stray_references == 0 && stray_handles.empty() && stray_finalizable.empty();

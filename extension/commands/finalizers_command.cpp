@@ -27,14 +27,18 @@ public:
     require_runtime(session.runtime());
     HeapHolders& holders = session.holders();
     if (json_) {
-      out.line("{}", dump(finalizers_json(holders)));
+      out.write(finalizers_json(holders));
+      out.write("\n");
+      for (const std::string& problem : holders.finalizers().problems) out.warning(problem);
       return;
     }
     const FinalizerQueue& queue = holders.finalizers();
     out.line("{} objects wait for the finalizer thread", queue.ready.size());
-    for (const FinalizerQueue::Ready& object : queue.ready)
+    for (const FinalizerQueue::Ready& object : queue.ready) {
+      if (out.interrupted()) return;
       out.line("  {:#018x} {}{}", object.object, holders.type_of(object.object),
                object.critical ? " (critical)" : "");
+    }
     out.line("{} objects have a finalizer that runs once they are dead", queue.registered.size());
     all_ ? list(queue, holders, out) : count(queue, holders, out);
     for (const std::string& problem : queue.problems) out.warning(problem);

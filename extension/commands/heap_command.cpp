@@ -174,8 +174,12 @@ private:
     for (const GcHandle& handle : found.stray_handles)
       out.line("the {} handle at {:#x} refers to no object: {:#x}", to_string(handle.kind), handle.slot,
                handle.object);
+    if (found.stray_handle_count > found.stray_handles.size())
+      out.line("{} more such handles", found.stray_handle_count - found.stray_handles.size());
     for (const Address object : found.stray_finalizable)
       out.line("{:#x} in the finalizer queue is no object with a finalizer", object);
+    if (found.stray_finalizable_count > found.stray_finalizable.size())
+      out.line("{} more such entries", found.stray_finalizable_count - found.stray_finalizable.size());
     if (found.sound()) out.line("no contradictions");
     warn_of_heap(out, session.heap(), {});
   }

@@ -5,6 +5,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 using namespace clr;
 using namespace clr::test;
 
@@ -19,6 +21,21 @@ FinalizerQueue queue_of(HeapRuntime& runtime) {
   const Target target = runtime.target();
   return read_finalizer_queue(target, read_gc_state(target, HeapRuntime::module));
 }
+
+// Memory behind another one, from `begin` on, that is one and the same byte.
+class SameByte final : public MemoryReader {
+public:
+  SameByte(MemoryReader& memory, Address begin) : memory_(&memory), begin_(begin) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    if (address < begin_) return memory_->read_some(address, out);
+    std::ranges::fill(out, std::byte{0x11});
+    return out.size();
+  }
+
+private:
+  MemoryReader* memory_;
+  Address begin_;
+};
 
 } // namespace
 
@@ -170,4 +187,22 @@ TEST_CASE("heaps that claim one and the same finalizer queue have it once", "[he
   CHECK(found.ready.size() == 1);
   REQUIRE(found.problems.size() == 1);
   CHECK(found.problems[0].find("in that of another heap") != std::string::npos);
+}
+
+TEST_CASE("of a finalizer queue without end the first objects are there, and a problem says so", "[heap]") {
+  HeapRuntime runtime({});
+  const Address queue = runtime.finalizer_queue(0, {{{0x100}, {}, {}, {}, {}, {}, {}}});
+  constexpr Address begin = Address{1} << 40;
+  for (std::size_t part = 0; part < 9; ++part) runtime.set_word(queue + part * 8, begin + 16); // 2 objects
+  runtime.set_word(queue + 7 * 8, begin);
+  runtime.set_word(queue + 6 * 8, begin + (Address{1} << 50));
+  runtime.set_word(queue + 8 * 8, begin + (Address{1} << 50));
+  SameByte memory(runtime.memory, begin);
+  const Target target(memory, runtime.t.contract_descriptor(), Platform{});
+  const FinalizerQueue found = read_finalizer_queue(target, read_gc_state(target, HeapRuntime::module));
+  CHECK(found.registered.size() == 2);
+  REQUIRE(found.ready.size() == max_ready);
+  CHECK(found.ready.back().object == 0x1111'1111'1111'1111);
+  REQUIRE(found.problems.size() == 1);
+  CHECK(found.problems[0].find("objects of a part of a finalizer queue are left out") != std::string::npos);
 }
