@@ -42,13 +42,19 @@ std::uint64_t largest_file() {
   return limit.rlim_cur;
 }
 
+// By which a file without a name is given one.
+std::string link_of(const FileDescriptor& file) {
+  return fmt::format("/proc/self/fd/{}", file.number());
+}
+
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
 } // namespace
 
-OutputFile::OutputFile(std::string path, Readers readers) : path_(std::move(path)), room_(largest_file()) {
+OutputFile::OutputFile(std::string path, Readers readers, bool named)
+    : path_(std::move(path)), room_(largest_file()) {
   if (path_.empty() || path_.find('\0') != std::string::npos) refuse("that is no name of a file");
   mode_t mode = readers == Readers::owner ? 0600 : 0644;
   if (const auto old = look_at(path_)) {
@@ -64,28 +70,56 @@ OutputFile::OutputFile(std::string path, Readers readers) : path_(std::move(path
     if (!S_ISREG(old->st_mode)) refuse(fmt::format("it is {}", kind_of_file(old->st_mode)));
     mode &= old->st_mode;
   }
-  make_partial(mode);
+  if (named || !make_unnamed(mode)) make_partial(mode);
 }
 
 OutputFile::~OutputFile() {
   if (!partial_.empty()) std::remove(partial_.c_str());
 }
 
-// In the folder of its place, so that it can be renamed. Neither follows a link nor opens what is there.
-void OutputFile::make_partial(mode_t mode) {
+// False where there are no such files, or where they could not be given a name later. Other errors are left
+// to make_partial.
+bool OutputFile::make_unnamed(mode_t mode) {
+  const std::string folder = path_.substr(0, path_.rfind('/') + 1);
+  FileDescriptor made(::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+  if (!made.is_open() || ::access(link_of(made).c_str(), F_OK) != 0) return false;
+  file_ = std::move(made);
+  unnamed_ = true;
+  return true;
+}
+
+// In the folder of its place, so that it can be renamed. `make` gets a name and returns whether it made a
+// file of it; it sets errno.
+template<typename Make>
+void OutputFile::with_new_name(const Make& make) {
   const std::string folder = path_.substr(0, path_.rfind('/') + 1);
   for (unsigned tries = 0; tries < max_names; ++tries) {
     std::uint64_t number = 0;
     if (::getrandom(&number, sizeof number, 0) != sizeof number) fail();
     std::string name = fmt::format("{}.lldb-clr-{:016x}", folder, number);
-    file_ = FileDescriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
-    if (file_.is_open()) {
+    if (make(name)) {
       partial_ = std::move(name);
       return;
     }
     if (errno != EEXIST) fail();
   }
   fail();
+}
+
+// Neither follows a link nor opens what is there.
+void OutputFile::make_partial(mode_t mode) {
+  with_new_name([&](const std::string& name) {
+    file_ = FileDescriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    return file_.is_open();
+  });
+}
+
+// linkat replaces nothing, so that the file gets a name of its own and is renamed, as the others are.
+void OutputFile::give_name() {
+  with_new_name([&](const std::string& name) {
+    return ::linkat(AT_FDCWD, link_of(file_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+  });
+  unnamed_ = false;
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
@@ -114,9 +148,10 @@ void OutputFile::put(std::span<const std::byte> bytes) {
 
 void OutputFile::commit() {
   flush();
-  const bool to_disk = !partial_.empty();
+  const bool to_disk = unnamed_ || !partial_.empty();
   // Some systems find out only now that there is no room.
   if (to_disk && ::fsync(file_.number()) != 0 && errno != EINVAL) fail();
+  if (unnamed_) give_name();
   if (::close(file_.release()) != 0 && errno != EINTR) fail();
   if (!to_disk) return;
   if (const auto old = look_at(path_); old && !S_ISREG(old->st_mode))

@@ -2,6 +2,7 @@
 #include "core/memory/output_file.h"
 #include "tests/memory/temporary_directory.h"
 #include "tests/support/faults.h"
+#include "tests/support/skip.h"
 
 #include <catch2/catch.hpp>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace clr;
@@ -67,9 +69,10 @@ private:
 TEST_CASE("a file comes into being whole, and replaces a file", "[output_file]") {
   const TemporaryDirectory folder;
   const std::string path = folder.path("map");
+  const bool named = GENERATE(false, true);
   std::ofstream(path) << "old";
   {
-    OutputFile file(path, Readers::everyone);
+    OutputFile file(path, Readers::everyone, named);
     file.write("new");
     file.write(std::string(200'000, 'x'));
     CHECK(content_of(path) == "old");
@@ -84,11 +87,29 @@ TEST_CASE("a file that is given up leaves the old one, and nothing else", "[outp
   const std::string path = folder.path("map");
   std::ofstream(path) << "old";
   {
-    OutputFile file(path, Readers::everyone);
+    OutputFile file(path, Readers::everyone, GENERATE(false, true));
     file.write("new");
   }
   CHECK(content_of(path) == "old");
   CHECK(names_in(folder) == std::set<std::string>{"map"});
+}
+
+TEST_CASE("a process that is killed leaves nothing of a new file behind", "[output_file]") {
+  const TemporaryDirectory folder;
+  const FileDescriptor possible(::open(folder.path().c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600));
+  if (!possible.is_open())
+    return skip("a killed process leaves nothing", "the file system has no files without a name");
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    OutputFile file(folder.path("core"), Readers::owner);
+    file.write(std::string(200'000, 'x'));
+    ::raise(SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(WTERMSIG(status) == SIGKILL);
+  CHECK(names_in(folder).empty());
 }
 
 TEST_CASE("nobody foresees the name of the new file, nor reads it", "[output_file]") {
@@ -96,7 +117,7 @@ TEST_CASE("nobody foresees the name of the new file, nor reads it", "[output_fil
   const std::string path = folder.path("core"), trap = folder.path("victim");
   std::ofstream(trap) << "precious";
   REQUIRE(::symlink(trap.c_str(), (path + ".partial").c_str()) == 0);
-  const OutputFile one(path, Readers::owner), two(path, Readers::owner);
+  const OutputFile one(path, Readers::owner, true), two(path, Readers::owner, true);
   std::set<std::string> made = names_in(folder);
   made.erase("victim");
   made.erase("core.partial");
