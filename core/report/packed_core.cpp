@@ -5,6 +5,7 @@
 #include "core/memory/output_file.h"
 #include "core/report/stream_decoder.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <span>
@@ -14,7 +15,9 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t piece_bytes = 1 << 20;                   // bytes that are read or made at once
+constexpr std::size_t told_by = 2;           // bytes of a file that is cut by which its format is known
+constexpr std::size_t text_begin = 4096;     // bytes of a file by which it is no text
+constexpr std::size_t piece_bytes = 1 << 20; // bytes that are read or made at once
 constexpr std::uint64_t max_unpacked = std::uint64_t{1} << 40; // bytes of a core
 constexpr std::uint64_t room_is_checked = std::uint64_t{1}
                                           << 26; // bytes that are written between two looks at the room
@@ -34,7 +37,8 @@ Packing packing_of(const FileBytes& file) {
   const std::size_t size = file.read_some(0, begin);
   const std::string_view found(reinterpret_cast<const char*>(begin.data()), size);
   for (const Magic& magic : magics)
-    if (found.starts_with(magic.bytes)) return magic.packing;
+    if (found.starts_with(magic.bytes) || (size >= told_by && magic.bytes.starts_with(found)))
+      return magic.packing;
   return Packing::none;
 }
 
@@ -116,6 +120,17 @@ Packing packing_of(const std::string& path) {
   return packing_of(FileBytes(HostFile::open(path)));
 }
 
+void require_text(const std::string& path) {
+  const FileBytes file(HostFile::open(path));
+  if (const Packing packing = packing_of(file); packing != Packing::none)
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("{} is compressed ({}): unpack it first", path, to_string(packing)));
+  std::vector<std::byte> begin(text_begin);
+  begin.resize(file.read_some(0, begin));
+  if (std::ranges::find(begin, std::byte{0}) != begin.end())
+    throw Error(ErrorKind::invalid_argument, fmt::format("{} is no text: it holds zero bytes", path));
+}
+
 UnpackedCore unpack_core(const std::string& from, const std::string& to, const UnpackOptions& options) {
   const FileBytes file(HostFile::open(from));
   const auto decoder = decoder_of(packing_of(file));
@@ -159,7 +174,8 @@ UnpackedCore unpack_core(const std::string& from, const std::string& to, const U
   if (result.cut.empty() && !between_frames) result.cut = "the file ends within its compressed data";
   if (result.size == 0)
     throw Error(ErrorKind::corrupt,
-                result.cut.empty() ? "there is nothing in the compressed file" : result.cut);
+                fmt::format("{} holds nothing of a core: {}", from,
+                            result.cut.empty() ? "its compressed data is empty" : result.cut));
   written.commit();
   return result;
 }

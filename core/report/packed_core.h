@@ -15,8 +15,13 @@ enum class Packing : std::uint8_t { none, gzip, zstd, lz4, xz, bzip2 };
 // "gzip", "zstd", ...; "none" is no word for a user.
 std::string_view to_string(Packing packing);
 
-// By the first bytes of the file. Throws Error{io} when it cannot be opened or read, or is no regular file.
+// By the first bytes of the file; two are enough where it ends behind them. Throws Error{io} when it cannot
+// be opened or read, or is no regular file.
 Packing packing_of(const std::string& path);
+
+// Throws Error{invalid_argument} for a file that cannot be lines of text: it is compressed, or holds a zero
+// byte in its first 4 KB. Throws Error{io} as packing_of does.
+void require_text(const std::string& path);
 
 struct UnpackOptions {
   // Asked for every megabyte or so that is read: bytes of the compressed file that are done, and all of them.

@@ -3,6 +3,7 @@
 #include "core/memory/path_map.h"
 #include "core/memory/text_lines.h"
 #include "core/report/json.h"
+#include "core/report/packed_core.h"
 #include "core/runtime/symbol_answer.h"
 #include "core/symbols/profile.h"
 #include "extension/commands/command.h"
@@ -35,6 +36,7 @@ public:
 
   void run(Invocation& invocation) override {
     out_ = &invocation.out;
+    require_text(file_);
     TextLines in(file_, symbols::Profile::max_line, max_file);
     choose_sources(invocation);
     if (each_)

@@ -82,7 +82,22 @@ TEST_CASE("A file's packing is told by its first bytes") {
   CHECK(packing_of(folder.packed({'B', 'Z', 'h', '9'})) == Packing::bzip2);
   CHECK(packing_of(folder.packed({0x7f, 'E', 'L', 'F'})) == Packing::none);
   CHECK(packing_of(folder.packed({})) == Packing::none);
+  CHECK(packing_of(folder.packed({0x28, 0xb5, 0x2f})) == Packing::zstd); // cut within what tells it
+  CHECK(packing_of(folder.packed({0x28})) == Packing::none);
   CHECK(fault_of([&] { packing_of(folder.folder.path("nowhere")); })->kind() == ErrorKind::io);
+}
+
+TEST_CASE("A file that is taken for lines of text is refused when it is none") {
+  const Folder folder;
+  const auto refusal = [&](const Bytes& bytes) {
+    const auto fault = fault_of([&] { require_text(folder.packed(bytes)); });
+    return fault ? std::string(fault->what()) : std::string();
+  };
+  CHECK_THAT(refusal(gzip_of("7f0012345678\n")), Catch::EndsWith("is compressed (gzip): unpack it first"));
+  CHECK_THAT(refusal(zstd_sample), Catch::EndsWith("is compressed (zstd): unpack it first"));
+  CHECK_THAT(refusal({'7', 'f', 0, 'E'}), Catch::EndsWith("is no text: it holds zero bytes"));
+  CHECK(refusal({'7', 'f', '\n', '0', '\n'}).empty());
+  CHECK(refusal({}).empty());
 }
 
 TEST_CASE("A core that is compressed by gzip is unpacked, also of several members") {
@@ -166,6 +181,10 @@ TEST_CASE("Where nothing can be unpacked no file is left") {
   };
   CHECK(fault({0x1f, 0x8b, 1, 2, 3, 4}, {.spare = any_room})->kind() == ErrorKind::corrupt);
   CHECK(fault({0x1f, 0x8b}, {.spare = any_room})->kind() == ErrorKind::corrupt);
+  const auto cut = fault(Bytes(zstd_sample.begin(), zstd_sample.begin() + 3), {.spare = any_room});
+  if (cut->kind() != ErrorKind::unsupported_contract) // the host has no such library
+    CHECK_THAT(cut->what(),
+               Catch::EndsWith("holds nothing of a core: the file ends within its compressed data"));
   CHECK(fault({0x7f, 'E', 'L', 'F'}, {.spare = any_room})->kind() == ErrorKind::invalid_argument);
   const auto xz = fault({0xfd, '7', 'z', 'X', 'Z', 0}, {.spare = any_room});
   CHECK(xz->kind() == ErrorKind::unsupported_contract);
