@@ -308,7 +308,8 @@ const TypeName& unwrapped(const TypeName& type) {
 }
 
 void PrintedType::keep(const Text& text) const {
-  if (text.text.size() > max_length || text.depth > max_depth) return;
+  static_assert(max_type_name_depth <= 255);
+  if (text.text.size() > max_length) return;
   auto made = std::make_unique_for_overwrite<char[]>(2 + text.text.size());
   made[0] = static_cast<char>(text.text.size());
   made[1] = static_cast<char>(text.depth);

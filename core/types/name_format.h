@@ -75,15 +75,15 @@ public:
     std::string_view text;
     unsigned depth = 0; // levels of nesting below the type
   };
-  // Longer texts are not kept, nor deeper ones. So both numbers fit into the bytes in front of the text.
-  static constexpr std::size_t max_length = 255, max_depth = 255;
+  // Bytes; longer texts are not kept. As a text's depth, its length fits into a byte in front of it.
+  static constexpr std::size_t max_length = 255;
   // Nothing before keep(). Valid as long as this.
   std::optional<Text> get() const {
     const char* const kept = text_.load(std::memory_order_acquire);
     if (kept == nullptr) return std::nullopt;
     return Text{{kept + 2, static_cast<unsigned char>(kept[0])}, static_cast<unsigned char>(kept[1])};
   }
-  void keep(const Text& text) const;
+  void keep(const Text& text) const; // of at most max_type_name_depth levels
 
 private:
   mutable std::atomic<const char*> text_{nullptr}; // its length, its depth, and the text
