@@ -46,6 +46,10 @@ public:
 
   // The exception object at `object`. Throws Error when it cannot be read or is no exception.
   ExceptionReport read(Address object);
+  // As ExceptionReader::summary.
+  ExceptionReport summary(Address object) {
+    return {.exception = reader_.summary(object), .trace = {}, .inner_exceptions = {}};
+  }
   // `object` and all its inner exceptions, each before those within it, at most max_inner. What cannot be
   // read is stored in ManagedException::fault of the exception around it. Throws as read() does for `object`
   // itself. An element of a trace names shared code alone; of an exception in flight its frame still stands,

@@ -19,7 +19,7 @@ ThreadReport report_thread(const RuntimeThread& thread, unsigned index, Exceptio
   report.problem = found.problem;
   if (found.current() == 0) return report;
   try {
-    report.exception = exceptions.read(found.current());
+    report.exception = exceptions.summary(found.current());
   } catch (const std::exception& error) {
     report.exception.emplace().exception.object = found.current();
     report.exception->exception.fault = error.what();

@@ -23,7 +23,7 @@ struct ThreadReport {
 };
 
 // `thread` must outlive the result. An exception that cannot be read is reported by its address and a fault.
-// Never throws. Cost: that of ExceptionReporter::of_thread and read.
+// Never throws. Cost: that of ExceptionReporter::of_thread and summary.
 ThreadReport report_thread(const RuntimeThread& thread, unsigned index, ExceptionReporter& exceptions);
 
 // "worker (background) exception System.Exception 0x7f…": name, state and exception, as far as there are any.

@@ -196,7 +196,7 @@ private:
       const ExceptionReporter::OfThread found = exceptions.of_thread(thread);
       if (found.current() == 0) continue;
       try {
-        const ExceptionReport report = exceptions.read(found.current());
+        const ExceptionReport report = exceptions.summary(found.current());
         if (report.exception.type == out_of_memory_type && thread.os_id)
           return fmt::format("an OutOfMemoryException {} {}",
                              found.in_flight.empty() ? "was the last one that was thrown by"

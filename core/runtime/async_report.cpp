@@ -316,7 +316,7 @@ std::vector<FaultedTask> AsyncReporter::faulted(const AsyncQuery& query, const H
       row.observed = failure.observed;
       row.exception = failure.exception;
       if (row.exception != 0) {
-        const ManagedException exception = exceptions.read(row.exception);
+        const ManagedException exception = exceptions.summary(row.exception);
         row.exception_type = exception.type.value_or(std::string());
         row.message = exception.message.value_or(std::string());
       }

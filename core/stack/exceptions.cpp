@@ -121,21 +121,35 @@ std::vector<TraceElement> read_trace(const Target& target, Address array) {
 ExceptionReader::ExceptionReader(const Target& target, TypeNamer type_name)
     : target_(&target), type_name_(std::move(type_name)) {}
 
-ManagedException ExceptionReader::read(Address object) const {
-  const Target& target = *target_;
+ManagedException ExceptionReader::summary(Address object) const {
   ManagedException exception;
   exception.object = object;
+  read_parts(exception, max_summary_units);
+  return exception;
+}
+
+void ExceptionReader::read_parts(ManagedException& exception, std::size_t max_units) const {
+  const Target& target = *target_;
+  const Address object = exception.object;
   exception.method_table = method_table_of(target, object);
   if (!is_exception(target, object)) throw_corrupt(object, "no managed exception object");
   std::string& fault = exception.fault;
   attempt(fault, [&] { exception.type = type_name_(exception.method_table); });
   attempt(fault, [&] {
-    exception.message = read_string(target, exception_field(target, object, "_message"), max_message_units);
+    exception.message = read_string(target, exception_field(target, object, "_message"), max_units);
   });
   attempt(fault, [&] {
     exception.hresult = target.read_i32(target.field_address(object, "Exception", "_HResult"));
   });
   attempt(fault, [&] { exception.inner = exception_field(target, object, "_innerException"); });
+}
+
+ManagedException ExceptionReader::read(Address object) const {
+  const Target& target = *target_;
+  ManagedException exception;
+  exception.object = object;
+  read_parts(exception, max_message_units);
+  std::string& fault = exception.fault;
   attempt(fault, [&] {
     if (const Address array = trace_array(target, object)) exception.trace = read_trace(target, array);
   });
@@ -147,7 +161,7 @@ ManagedException ExceptionReader::read(Address object) const {
   return exception;
 }
 
-ExceptionReader::InFlight ExceptionReader::in_flight(Address exception_tracker) const {
+ExceptionReader::InFlight ExceptionReader::in_flight(Address exception_tracker) {
   const Target& target = *target_;
   InFlight result;
   std::unordered_set<Address> seen;
@@ -157,6 +171,11 @@ ExceptionReader::InFlight ExceptionReader::in_flight(Address exception_tracker) 
         throw_corrupt(info, "the chain of exceptions in flight comes back to the record");
       if (seen.size() > max_nested)
         throw_corrupt(info, fmt::format("more than {} nested exceptions", max_nested));
+      // Each thread has its own on its stack, but threads that lie could all have the same.
+      if (nested_ == max_shared_nested)
+        throw_corrupt(info,
+                      fmt::format("more than {} exceptions in flight on all threads", max_shared_nested));
+      ++nested_;
       const Address thrown = target.read_pointer(target.field_address(info, "ExceptionInfo", "ThrownObject"));
       // .NET 9 and 10 store an object handle, later releases the object itself. No field tells them apart;
       // the objects do.

@@ -44,20 +44,29 @@ public:
   // Reads the exception object at `object`. Unreadable parts are left empty and told in `fault`. Throws Error
   // only when the object itself cannot be read or is no exception (corrupt).
   ManagedException read(Address object) const;
+  // The same without the trace and its text, and with no more than the first max_summary_units of the
+  // message: for lists of threads and tasks, which may all have one and the same exception.
+  ManagedException summary(Address object) const;
 
   struct InFlight {
     std::vector<Address> objects; // newest first
     std::string problem;          // why the chain ends early; empty when it is whole
   };
   // Exceptions in flight on a thread (the ExInfo chain from Thread.ExceptionTracker). None in flight: an
-  // empty list; Thread.LastThrownObject may be stale and is the caller's to show. At most max_nested.
-  InFlight in_flight(Address exception_tracker) const;
+  // empty list; Thread.LastThrownObject may be stale and is the caller's to show. At most max_nested, and
+  // max_shared_nested of all threads that this object is asked about.
+  InFlight in_flight(Address exception_tracker);
 
   static constexpr std::size_t max_nested = 256, max_trace = 100'000;
+  static constexpr std::size_t max_shared_nested = 50'000;
+  static constexpr std::size_t max_summary_units = 1024; // UTF-16 units of a message
 
 private:
+  void read_parts(ManagedException& exception, std::size_t max_units) const;
+
   const Target* target_;
   TypeNamer type_name_;
+  std::size_t nested_ = 0; // records of exceptions in flight that were looked at
 };
 
 } // namespace clr

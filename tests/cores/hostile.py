@@ -257,7 +257,8 @@ def make_counts(seed):
 
 
 def make_endless_heap(core, folder):
-    """A code heap of 2 GB in which every 32 bytes begin a method that exists. It repeats a few pages, and stands where nothing was."""
+    """A code heap of 2 GB in which every 32 bytes begin a method that exists. It repeats a few pages, and stands where nothing was. A core may share 64 MB so:
+    the rest is missing."""
     size, unit, begin, data = 1 << 31, 4 << 20, 0x10_0000_0000, 0x0F_0000_0000
     header_at, section_at, node_at, fragment_at, tables_at, map_at = (data + i * PAGE for i in (0, 1, 2, 3, 4, 1024))
     types, top = core.structures.types, core.structures.globals["ExecutionManagerCodeRangeMapAddress"]

@@ -86,7 +86,7 @@ void read_chain(const Target& target, Address head) {
 }
 
 void read_exceptions(const Target& target, const RuntimeThread& thread) {
-  const ExceptionReader reader(target, [](Address) -> std::string { return "Ns.Oops"; });
+  ExceptionReader reader(target, [](Address) -> std::string { return "Ns.Oops"; });
   const ExceptionReader::InFlight flight = reader.in_flight(thread.exception_tracker);
   std::size_t left = most_exceptions;
   for (const Address object : flight.objects) {

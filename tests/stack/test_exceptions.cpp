@@ -129,7 +129,7 @@ TEST_CASE_METHOD(Fixture, "exceptions in flight, by handle or by object, newest 
   memory.u64(0x2'2000, inner);
   memory.words(0x2'1000, {0, object});
   const Target target(memory, descriptor, {});
-  const ExceptionReader reader(target, no_name);
+  ExceptionReader reader(target, no_name);
   CHECK(reader.in_flight(0x2'0000).objects == std::vector<Address>{inner, object});
   CHECK(reader.in_flight(0).objects.empty());
   SECTION("a loop ends with a reason") {
@@ -144,6 +144,41 @@ TEST_CASE_METHOD(Fixture, "exceptions in flight, by handle or by object, newest 
     CHECK(result.objects == std::vector<Address>{inner});
     CHECK(result.problem == "memory at 0xdead0008 is not available");
   }
+}
+
+TEST_CASE_METHOD(Fixture, "exceptions in flight are looked for on so many threads together") {
+  // Threads whose chains of 200 records are one and the same.
+  constexpr std::size_t length = 200;
+  for (std::size_t i = 0; i < length; ++i)
+    memory.words(0x2'0000 + 16 * i, {i + 1 < length ? 0x2'0000 + 16 * (i + 1) : 0, object});
+  const Target target(memory, descriptor, {});
+  ExceptionReader reader(target, no_name);
+  std::size_t found = 0;
+  for (std::size_t thread = 0; thread < 1000; ++thread) {
+    const auto result = reader.in_flight(0x2'0000);
+    found += result.objects.size();
+    if (thread < 200) CHECK(result.objects.size() == length);
+    if (thread > 300)
+      CHECK(result.problem.starts_with("more than 50000 exceptions in flight on all threads"));
+  }
+  CHECK(found == ExceptionReader::max_shared_nested);
+}
+
+TEST_CASE_METHOD(Fixture, "a summary has the exception without its trace") {
+  constexpr Address long_message = 0x3'0000;
+  memory.u64(object + 16, long_message);
+  memory.u32(long_message + 8, 3000);
+  for (unsigned i = 0; i < 3000; ++i) memory.bytes(long_message + 12 + Address{2} * i, {'n', 0});
+  const Target target(memory, descriptor, {});
+  const ExceptionReader reader(target, no_name);
+  const ManagedException summary = reader.summary(object), whole = reader.read(object);
+  CHECK(summary.message == std::string(ExceptionReader::max_summary_units, 'n'));
+  CHECK(whole.message == std::string(3000, 'n'));
+  CHECK(summary.method_table == whole.method_table);
+  CHECK(summary.hresult == whole.hresult);
+  CHECK(summary.inner == whole.inner);
+  CHECK(summary.trace.empty());
+  CHECK_FALSE(whole.trace.empty());
 }
 
 TEST_CASE_METHOD(Fixture, "whichever read fails, nothing of an exception is invented") {
