@@ -1,5 +1,6 @@
 // clr refs: the references of an object, and those to it.
 #include "core/report/holders_json.h"
+#include "core/report/json_writer.h"
 #include "core/runtime/name_filter.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/address_argument.h"
@@ -47,16 +48,27 @@ public:
 private:
   void print_json(Address object, HeapHolders& holders, const std::vector<HeapReference>& to,
                   const std::vector<HeapReference>& from, Output& out) const {
-    Json json{{"object", hex(object)}, {"type", holders.type_of(object)}};
-    if (!in_only_) {
-      json["out"] = Json::array();
-      for (const HeapReference& reference : to) json["out"].push_back(out_json(reference, holders));
-    }
-    if (!out_only_) {
-      json["in"] = Json::array();
-      for (const HeapReference& reference : from) json["in"].push_back(in_json(reference, holders));
-    }
-    out.line("{}", dump(json));
+    // Written member by member: an array has millions of references, and as a tree of values each takes a
+    // kilobyte.
+    std::string text;
+    JsonWriter json(text);
+    const auto list = [&](std::string_view name, const std::vector<HeapReference>& references, auto row) {
+      json.key(name);
+      json.begin_array();
+      for (const HeapReference& reference : references) {
+        json.raw(dump(row(reference, holders)));
+        out.write(text);
+        text.clear();
+      }
+      json.end_array();
+    };
+    json.begin_object();
+    json.hex("object", object);
+    json.text("type", holders.type_of(object));
+    if (!in_only_) list("out", to, out_json);
+    if (!out_only_) list("in", from, in_json);
+    json.end_object();
+    out.write(text + "\n");
   }
 
   void print(Address object, HeapHolders& holders, const std::vector<HeapReference>& to,
