@@ -137,9 +137,9 @@ private:
   GcHandles& found_;
   std::uint64_t word_, buckets_, tables_, blocks_, handles_, kinds_, no_block_;
   Address tails_, links_, values_, user_data_;
-  std::unordered_set<Address> known_tables_; // tables
+  std::unordered_set<Address> known_tables_;
   std::set<Address> segments_;
-  std::vector<bool> read_; // blocks of the segment that is read
+  std::vector<bool> read_; // by block of the segment at hand: its handles were read
 };
 
 } // namespace
