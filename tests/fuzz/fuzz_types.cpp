@@ -23,6 +23,7 @@ namespace {
 
 // Of an image or a type: what a longer walk would find, a shorter finds sooner.
 constexpr std::size_t most_methods = 20;
+constexpr std::uint32_t most_functions = 4096;
 
 void name_method(MethodNames& names, Address method_desc, Address start) {
   attempt([&] {
@@ -353,7 +354,9 @@ private:
           names.code().find(block.start + 1);
         });
       FilterFunclets filters(names.code());
-      const std::uint32_t functions = names.code().r2r_image(section).function_count;
+      // The images have fewer; a count that lies is no more than the reason why the next one is refused.
+      const std::uint32_t functions =
+          std::min(names.code().r2r_image(section).function_count, most_functions);
       for (std::uint32_t index = 0; index < functions; ++index)
         attempt([&] { filters.is_filter(names.code().r2r_block(section, index)); });
     } else {
