@@ -42,11 +42,6 @@ std::uint64_t largest_file() {
   return limit.rlim_cur;
 }
 
-// By which a file without a name is given one.
-std::string link_of(const FileDescriptor& file) {
-  return fmt::format("/proc/self/fd/{}", file.number());
-}
-
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
@@ -81,45 +76,53 @@ OutputFile::~OutputFile() {
 // to make_partial.
 bool OutputFile::make_unnamed(mode_t mode) {
   const std::string folder = path_.substr(0, path_.rfind('/') + 1);
-  FileDescriptor made(::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
-  if (!made.is_open() || ::access(link_of(made).c_str(), F_OK) != 0) return false;
-  file_ = std::move(made);
-  unnamed_ = true;
-  return true;
+  const auto open_unnamed = [&] {
+    return FileDescriptor(
+        ::open(folder.empty() ? "." : folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+  };
+  // A sandbox or a file system may refuse the name, and nobody shall learn that at the end of a long core: an
+  // empty file tries it. The file itself could not be given one a second time.
+  const FileDescriptor tried = open_unnamed();
+  if (!tried.is_open() || !name_unnamed(tried)) return false;
+  std::remove(partial_.c_str());
+  partial_.clear();
+  file_ = open_unnamed();
+  return unnamed_ = file_.is_open();
 }
 
 // In the folder of its place, so that it can be renamed. `make` gets a name and returns whether it made a
-// file of it; it sets errno.
+// file of it; it sets errno, which a failure leaves.
 template<typename Make>
-void OutputFile::with_new_name(const Make& make) {
+bool OutputFile::with_new_name(const Make& make) {
   const std::string folder = path_.substr(0, path_.rfind('/') + 1);
   for (unsigned tries = 0; tries < max_names; ++tries) {
     std::uint64_t number = 0;
-    if (::getrandom(&number, sizeof number, 0) != sizeof number) fail();
+    if (::getrandom(&number, sizeof number, 0) != sizeof number) return false;
     std::string name = fmt::format("{}.lldb-clr-{:016x}", folder, number);
     if (make(name)) {
       partial_ = std::move(name);
-      return;
+      return true;
     }
-    if (errno != EEXIST) fail();
+    if (errno != EEXIST) return false;
   }
-  fail();
+  return false;
 }
 
 // Neither follows a link nor opens what is there.
 void OutputFile::make_partial(mode_t mode) {
-  with_new_name([&](const std::string& name) {
+  const bool made = with_new_name([&](const std::string& name) {
     file_ = FileDescriptor(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     return file_.is_open();
   });
+  if (!made) fail();
 }
 
 // linkat replaces nothing, so that the file gets a name of its own and is renamed, as the others are.
-void OutputFile::give_name() {
-  with_new_name([&](const std::string& name) {
-    return ::linkat(AT_FDCWD, link_of(file_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
+bool OutputFile::name_unnamed(const FileDescriptor& file) {
+  const std::string link = fmt::format("/proc/self/fd/{}", file.number());
+  return with_new_name([&](const std::string& name) {
+    return ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0;
   });
-  unnamed_ = false;
 }
 
 void OutputFile::write(std::span<const std::byte> bytes) {
@@ -151,7 +154,7 @@ void OutputFile::commit() {
   const bool to_disk = unnamed_ || !partial_.empty();
   // Some systems find out only now that there is no room.
   if (to_disk && ::fsync(file_.number()) != 0 && errno != EINVAL) fail();
-  if (unnamed_) give_name();
+  if (unnamed_ && !name_unnamed(file_)) fail();
   if (::close(file_.release()) != 0 && errno != EINTR) fail();
   if (!to_disk) return;
   if (const auto old = look_at(path_); old && !S_ISREG(old->st_mode))

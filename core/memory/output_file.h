@@ -19,8 +19,9 @@ enum class Readers : std::uint8_t { owner, everyone };
 
 // Written in the folder of its place, and put there by commit(). Until then the old file stays, and programs
 // that have it mapped keep its content. The new one has no name until commit(), so that a process that is
-// killed leaves nothing behind; where the file system or a missing /proc does not allow that (Linux, open(2):
-// O_TMPFILE), it has a hidden one that nobody can foresee. Every function throws Error{io} with the reason.
+// killed leaves nothing behind; where the file system, a sandbox or a missing /proc does not allow that
+// (Linux, open(2): O_TMPFILE), it has a hidden one that nobody can foresee. Every function throws Error{io}
+// with the reason.
 //
 // The place must be free or a regular file. A link is refused, not followed: somebody else may have laid it,
 // and it would be a surprise to lose it. Folders, pipes, sockets and devices are refused without being
@@ -44,8 +45,8 @@ private:
   bool make_unnamed(mode_t mode);
   void make_partial(mode_t mode);
   template<typename Make>
-  void with_new_name(const Make& make);
-  void give_name();
+  bool with_new_name(const Make& make);
+  bool name_unnamed(const FileDescriptor& file);
   void flush();
   void put(std::span<const std::byte> bytes);
   [[noreturn]] void fail() const;

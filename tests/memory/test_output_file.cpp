@@ -4,15 +4,22 @@
 #include "tests/support/faults.h"
 #include "tests/support/skip.h"
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <cstddef>
+#include <cstdio>
 #include <fcntl.h>
 #include <fstream>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <set>
 #include <sstream>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,6 +71,17 @@ private:
   mode_t old_;
 };
 
+// This process makes no links from now on, as in a sandbox. False where the system has no such filters.
+bool refuse_links() {
+  std::array<struct ::sock_filter, 4> program{
+      {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct ::seccomp_data, nr)),
+       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_linkat, 0, 1),
+       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)}};
+  const struct ::sock_fprog filter { program.size(), program.data() };
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
 } // namespace
 
 TEST_CASE("a file comes into being whole, and replaces a file", "[output_file]") {
@@ -110,6 +128,27 @@ TEST_CASE("a process that is killed leaves nothing of a new file behind", "[outp
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(WTERMSIG(status) == SIGKILL);
   CHECK(names_in(folder).empty());
+}
+
+TEST_CASE("where a file cannot be given a name later, it has one from the beginning", "[output_file]") {
+  const TemporaryDirectory folder;
+  const std::string path = folder.path("core");
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    if (!refuse_links()) ::_exit(2);
+    const auto fault = fault_of([&] { write_file(path, "new", Readers::owner); });
+    if (fault) std::fputs(fault->what(), stderr);
+    ::_exit(fault ? 1 : 0);
+  }
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2)
+    return skip("files without a late name", "this system has no seccomp filters");
+  CHECK(WEXITSTATUS(status) == 0);
+  CHECK(content_of(path) == "new");
+  CHECK(names_in(folder) == std::set<std::string>{"core"});
 }
 
 TEST_CASE("nobody foresees the name of the new file, nor reads it", "[output_file]") {
