@@ -64,8 +64,9 @@ private:
     const Address list = field(bucket, "HandleTableBucket", "Table");
     for (std::uint64_t i = 0; list != 0 && i < tables_; ++i) {
       const Address table = target_.read_pointer(list + i * word_);
-      // The runtime makes all tables of a bucket at once. Buckets that share theirs have them once.
-      if (table == 0 || !known_tables_.insert(table).second) return;
+      // The runtime makes all tables of a bucket at once, and no two buckets share one.
+      if (table == 0) throw_corrupt(bucket, fmt::format("a bucket lacks table {} of {}", i, tables_));
+      if (!known_tables_.insert(table).second) throw_corrupt(bucket, "a bucket has a table that came before");
       // Each has a segment at least.
       if (known_tables_.size() > max_handle_segments) throw_corrupt(bucket, "tables of handles without end");
       attempt([&] { read_table(table); });

@@ -73,11 +73,14 @@ bool is_exception(const Target& target, Address object) {
   return false;
 }
 
+// What is beyond `max_units` is cut, and " ..." tells it.
 std::optional<std::string> read_string(const Target& target, Address object, std::size_t max_units) {
   if (object == 0) return std::nullopt;
   const std::uint32_t units = target.read_u32(target.field_address(object, "String", "m_StringLength"));
   const auto shown = std::min<std::size_t>(units, max_units);
-  return target.read_utf16_units(target.field_address(object, "String", "m_FirstChar"), shown);
+  std::string text = target.read_utf16_units(target.field_address(object, "String", "m_FirstChar"), shown);
+  if (shown < units) text += " ...";
+  return text;
 }
 
 Address exception_field(const Target& target, Address object, std::string_view field) {

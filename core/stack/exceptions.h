@@ -45,7 +45,8 @@ public:
   // only when the object itself cannot be read or is no exception (corrupt).
   ManagedException read(Address object) const;
   // The same without the trace and its text, and with no more than the first max_summary_units of the
-  // message: for lists of threads and tasks, which may all have one and the same exception.
+  // message and " ..." behind them: for lists of threads and tasks, which may all have one and the same
+  // exception.
   ManagedException summary(Address object) const;
 
   struct InFlight {

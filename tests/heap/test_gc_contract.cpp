@@ -146,7 +146,20 @@ TEST_CASE("a server's handles lie in as many tables as its machine has processor
   const Address count = runtime.memory.allocate(8);
   runtime.t.pointer_global("TotalCpuCount", count);
   runtime.memory.write_integer(count, 2, 4);
-  CHECK(read().handles.size() == 1);
+  const auto one_problem = [&](const std::string& what) {
+    const GcHandles found = read();
+    CHECK(found.handles.size() == 1);
+    REQUIRE(found.problems.size() == 1);
+    CHECK_THAT(found.problems.front(), Catch::Contains(what));
+  };
+  one_problem("a bucket lacks table 1 of 2");
+  const Target target = runtime.target();
+  const Address buckets = target.read_pointer(read_gc_state(target, HeapRuntime::module).handle_table_map);
+  const Address tables = target.read_pointer(target.read_pointer(buckets));
+  runtime.memory.write_integer(tables + 8, runtime.handle_table(), 8);
+  one_problem("a bucket has a table that came before");
+  runtime.memory.write_integer(count, 1, 4);
+  CHECK(read().problems.empty());
   // Far more tables than the bucket has.
   runtime.memory.write_integer(count, 4096, 4);
   const GcHandles beyond = read();
