@@ -42,10 +42,12 @@ void write_file(const std::string& path, const std::function<void(OutputFile&)>&
 RowStream::Producer reference_rows(Address object, bool to_it) {
   return [=](Inspection& inspection, const RowStream::Emit& emit) {
     HeapHolders& holders = holders_of(inspection);
-    // A list of its own, of millions for an array, so that rows need not be kept.
-    const std::vector<HeapReference> found = to_it ? holders.referrers(object) : holders.references(object);
-    for (const HeapReference& reference : found)
-      if (!emit(dump(to_it ? in_json(reference, holders) : out_json(reference, holders)))) break;
+    if (to_it)
+      holders.for_each_referrer(
+          object, [&](const HeapReference& reference) { return emit(dump(in_json(reference, holders))); });
+    else
+      holders.for_each_reference(
+          object, [&](const HeapReference& reference) { return emit(dump(out_json(reference, holders))); });
     return Json();
   };
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace clr {
 namespace {
 
@@ -56,6 +58,7 @@ ReferenceMap read_reference_map(const Target& target, const HeapType& type) {
                 : static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(words.word(2 * i))});
         map.series.push_back({.offset = words.word(2 * i + 1), .adjusted = adjusted});
       }
+      std::ranges::sort(map.series, {}, &ReferenceMap::Series::offset);
     } else if (count < 0) {
       const auto n = static_cast<std::size_t>(-count);
       const Words words(target, table - 2 * width - n * width, n + 1);

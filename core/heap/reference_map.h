@@ -17,7 +17,7 @@ struct ReferenceMap {
     std::uint64_t offset = 0;
     std::uint64_t adjusted = 0; // with the object's size, bytes of the run; wraps
   };
-  std::vector<Series> series;
+  std::vector<Series> series; // by offset
   // Of an array of values that hold references: what one element repeats, from `first` on.
   struct Item {
     std::uint32_t references = 0; // so many, and then
@@ -55,9 +55,9 @@ class ReferenceReader {
 public:
   explicit ReferenceReader(ReferenceMaps& maps);
 
-  // Calls `visit(offset, value)` for each reference of `object` that is not null. Runs that lie outside of
-  // the object, those that are together longer than it, and references whose memory is missing, are left
-  // out. Cost: that of HeapBytes.
+  // Calls `visit(offset, value)` for each reference of `object` that is not null, by offset unless runs lie
+  // in each other. Runs that lie outside of the object, those that are together longer than it, and
+  // references whose memory is missing, are left out. Cost: that of HeapBytes.
   template<typename Visit>
   void read(const HeapObject& object, const Visit& visit) {
     const ReferenceMap& map = map_of(object.type);

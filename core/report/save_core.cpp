@@ -127,7 +127,8 @@ void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& 
         {},
         [&](const HeapObjectRow& row) {
           if (!known.insert(row.type->method_table).second) return true;
-          attempt([&] { holders.references(row.address); });
+          attempt(
+              [&] { holders.for_each_reference(row.address, [](const HeapReference&) { return true; }); });
           attempt([&] { inspect_object(*runtime.objects(), row.address, {.items = 10}); });
           return true;
         },

@@ -80,33 +80,33 @@ HeapObject HeapHolders::object_at(Address address) {
   return {.address = address, .size = size, .type = *type};
 }
 
-std::vector<HeapReference> HeapHolders::references(Address address, std::optional<Address> to) {
+void HeapHolders::for_each_reference(Address address, const VisitReference& visit,
+                                     std::optional<Address> to) {
   const HeapObject object = object_at(address);
   const Address method_table = heap_->types().at(object.type).method_table;
-  std::vector<HeapReference> found;
+  const auto wanted = [&](const HeapReference& reference) { return !to || reference.to == *to; };
+  bool going = true;
   ReferenceReader(maps_).read(object, [&](std::uint64_t offset, Address value) {
-    if (!to || value == *to) found.push_back({.from = address, .to = value, .offset = offset, .field = {}});
+    HeapReference reference{.from = address, .to = value, .offset = offset, .field = {}};
+    if (!going || !wanted(reference)) return;
+    reference.field = names_.name(method_table, offset);
+    going = visit(reference);
   });
-  std::ranges::sort(found, {}, &HeapReference::offset);
-  for (HeapReference& reference : found) reference.field = names_.name(method_table, *reference.offset);
-  add_without_field(object, found);
-  if (to) std::erase_if(found, [&](const HeapReference& reference) { return reference.to != *to; });
-  return found;
-}
-
-void HeapHolders::add_without_field(const HeapObject& object, std::vector<HeapReference>& found) {
+  if (!going) return;
   try {
     handles();
-    const auto [begin, end] = dependents_.equal_range(object.address);
-    for (auto kept = begin; kept != end; ++kept)
-      found.push_back(
-          {.from = object.address, .to = kept->second, .offset = {}, .field = "(dependent handle)"});
-    if (const Address loader = loaders_->of(object.type); loader != 0)
-      found.push_back(
-          {.from = object.address, .to = loader, .offset = {}, .field = "(the loader of its type)"});
   } catch (const Error& error) {
-    note(fmt::format("references by handles are not known: {}", error.what()));
+    return note(fmt::format("references by handles are not known: {}", error.what()));
   }
+  const auto [begin, end] = dependents_.equal_range(address);
+  for (auto kept = begin; kept != end; ++kept) {
+    const HeapReference reference{
+        .from = address, .to = kept->second, .offset = {}, .field = "(dependent handle)"};
+    if (wanted(reference) && !visit(reference)) return;
+  }
+  const HeapReference reference{
+      .from = address, .to = loaders_->of(object.type), .offset = {}, .field = "(the loader of its type)"};
+  if (reference.to != 0 && wanted(reference)) visit(reference);
 }
 
 std::unique_ptr<HeapIndexing> HeapHolders::indexing() {
@@ -141,22 +141,31 @@ std::uint32_t HeapHolders::number_of(Address object, const HeapWalkOptions& opti
   return number;
 }
 
-std::vector<HeapReference> HeapHolders::referrers(Address object, const HeapWalkOptions& options) {
+void HeapHolders::for_each_referrer(Address object, const VisitReference& visit,
+                                    const HeapWalkOptions& options) {
   const std::uint32_t number = number_of(object, options);
-  std::vector<HeapReference> found;
   std::uint32_t last = HeapIndex::none;
+  bool going = true;
   for (const std::uint32_t from : graph_->in().of(number)) {
     if (from == last) continue; // an object that refers to it twice
     last = from;
-    const Address address = graph_->index().address(from);
-    std::ranges::move(references(address, object), std::back_inserter(found));
+    for_each_reference(
+        graph_->index().address(from),
+        [&](const HeapReference& reference) { return going = visit(reference); }, object);
+    if (!going) return;
   }
-  return found;
 }
 
 std::string HeapHolders::field_between(Address from, Address to) {
-  const std::vector<HeapReference> found = references(from, to);
-  return found.empty() ? std::string() : found.front().field;
+  std::string field;
+  for_each_reference(
+      from,
+      [&](const HeapReference& reference) {
+        field = reference.field;
+        return false;
+      },
+      to);
+  return field;
 }
 
 void HeapHolders::add_stack_roots() {

@@ -89,13 +89,16 @@ public:
   // The object that begins at `address`. Throws Error{invalid_argument} when none can begin there: no type,
   // or no range of the heap.
   HeapObject object_at(Address address);
-  // Its references, by their offsets; then those that keep an object alive without a field: of dependent
-  // handles, and to the loader of a type that can be unloaded. Throws as object_at does. Cost: that of
-  // ReferenceReader::read, and of handles() the first time.
-  // `to`: only those to this object, of an array with millions of elements, too.
-  std::vector<HeapReference> references(Address object, std::optional<Address> to = {});
-  // The references to it. Throws Error{interrupted}. Cost: all references of the heap the first time.
-  std::vector<HeapReference> referrers(Address object, const HeapWalkOptions& options = {});
+  using VisitReference = std::function<bool(const HeapReference&)>;
+  // Visits its references, by their offsets; then those that keep an object alive without a field: of
+  // dependent handles, and to the loader of a type that can be unloaded. Stops when `visit` returns false: an
+  // array has millions, which are not kept. Throws as object_at does. Cost: that of ReferenceReader::read,
+  // and of handles() the first time.
+  // `to`: only those to this object.
+  void for_each_reference(Address object, const VisitReference& visit, std::optional<Address> to = {});
+  // The same for the references to it. Throws Error{interrupted}. Cost: all references of the heap the first
+  // time.
+  void for_each_referrer(Address object, const VisitReference& visit, const HeapWalkOptions& options = {});
 
   // At most `most` ways from different roots, the shortest first; empty when none leads there. `reachable`:
   // the object is alive. Throws Error{invalid_argument} when no object begins at `object`,
@@ -143,7 +146,6 @@ private:
   void add_thread_statics(std::vector<HeapRoot>& roots);
   void add_static_fields(std::vector<HeapRoot>& roots, const std::function<bool()>& go_on);
   std::uint32_t number_of(Address object, const HeapWalkOptions& options);
-  void add_without_field(const HeapObject& object, std::vector<HeapReference>& found);
   HeapPath make_path(std::uint32_t root, const HeapTree::Path& objects);
   std::string field_between(Address from, Address to);
   void name_static(HeapPath& path);

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <functional>
+
 namespace clr::lldb_plugin {
 
 namespace {
@@ -34,57 +36,75 @@ public:
     require_runtime(session.runtime());
     const Address object = evaluate_address(session.target(), address_);
     HeapHolders& holders = session.holders();
-    const NameFilter filter(type_);
-    std::vector<HeapReference> to, from;
     holders.object_at(object);
-    if (!in_only_) to = holders.references(object);
-    if (!out_only_) from = holders.referrers(object, walk_options(out));
-    std::erase_if(to, [&](const HeapReference& r) { return !filter.accepts(holders.type_of(r.to)); });
-    std::erase_if(from, [&](const HeapReference& r) { return !filter.accepts(holders.type_of(r.from)); });
-    json_ ? print_json(object, holders, to, from, out) : print(object, holders, to, from, out);
+    json_ ? print_json(object, holders, out) : print(object, holders, out);
     for (const std::string& text : session.heap().warnings()) out.warning(text);
   }
 
 private:
-  void print_json(Address object, HeapHolders& holders, const std::vector<HeapReference>& to,
-                  const std::vector<HeapReference>& from, Output& out) const {
-    // Written member by member: an array has millions of references, and as a tree of values each takes a
-    // kilobyte.
+  enum class Way : std::uint8_t { out, in };
+
+  // Of an array there are millions, so none is kept.
+  void for_each(Way way, Address object, HeapHolders& holders, Output& out,
+                const std::function<void(const HeapReference&)>& visit) const {
+    const NameFilter filter(type_);
+    const auto look = [&](const HeapReference& reference) {
+      if (filter.everything() ||
+          filter.accepts(holders.type_of(way == Way::in ? reference.from : reference.to)))
+        visit(reference);
+      return !out.interrupted();
+    };
+    if (way == Way::in)
+      holders.for_each_referrer(object, look, walk_options(out));
+    else
+      holders.for_each_reference(object, look);
+  }
+
+  std::size_t count(Way way, Address object, HeapHolders& holders, Output& out) const {
+    std::size_t found = 0;
+    for_each(way, object, holders, out, [&](const HeapReference&) { ++found; });
+    return found;
+  }
+
+  void print_json(Address object, HeapHolders& holders, Output& out) const {
     std::string text;
     JsonWriter json(text);
-    const auto list = [&](std::string_view name, const std::vector<HeapReference>& references, auto row) {
+    const auto list = [&](std::string_view name, Way way, auto row) {
       json.key(name);
       json.begin_array();
-      for (const HeapReference& reference : references) {
+      for_each(way, object, holders, out, [&](const HeapReference& reference) {
         json.raw(dump(row(reference, holders)));
         out.write(text);
         text.clear();
-      }
+      });
       json.end_array();
     };
     json.begin_object();
     json.hex("object", object);
     json.text("type", holders.type_of(object));
-    if (!in_only_) list("out", to, out_json);
-    if (!out_only_) list("in", from, in_json);
+    if (!in_only_) list("out", Way::out, out_json);
+    if (!out_only_) list("in", Way::in, in_json);
     json.end_object();
     out.write(text + "\n");
   }
 
-  void print(Address object, HeapHolders& holders, const std::vector<HeapReference>& to,
-             const std::vector<HeapReference>& from, Output& out) const {
+  void print(Address object, HeapHolders& holders, Output& out) const {
     out.line("{:#018x} {}", object, holders.type_of(object));
     if (!in_only_) {
-      out.line("  refers to {} {}", to.size(), to.size() == 1 ? "object" : "objects");
-      for (const HeapReference& reference : to)
+      const std::size_t found = count(Way::out, object, holders, out);
+      out.line("  refers to {} {}", found, found == 1 ? "object" : "objects");
+      for_each(Way::out, object, holders, out, [&](const HeapReference& reference) {
         out.line("    {:<24} {:#018x} {}",
                  reference.field.empty() ? fmt::format("+{}", reference.offset.value_or(0)) : reference.field,
                  reference.to, holders.type_of(reference.to));
+      });
     }
     if (out_only_) return;
-    out.line("  {} {} to it", from.size(), from.size() == 1 ? "reference leads" : "references lead");
-    for (const HeapReference& reference : from)
+    const std::size_t found = count(Way::in, object, holders, out);
+    out.line("  {} {} to it", found, found == 1 ? "reference leads" : "references lead");
+    for_each(Way::in, object, holders, out, [&](const HeapReference& reference) {
       out.line("    {:#018x} {} {}", reference.from, holders.type_of(reference.from), reference.field);
+    });
   }
 
   std::string address_, type_;

@@ -283,8 +283,9 @@ void ask(Runtime& runtime, const ElfCore& core, const Places& sound, Ends& ends)
     const Address object = sound.objects[sound.objects.size() / 3 * i];
     step("paths", [&] { holders.paths(object, 3); });
     step("refs", [&] {
-      holders.references(object);
-      holders.referrers(object);
+      const auto all = [](const HeapReference&) { return true; };
+      holders.for_each_reference(object, all);
+      holders.for_each_referrer(object, all);
     });
     step("object", [&] { retainers.object(object); });
   }

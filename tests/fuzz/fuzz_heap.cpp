@@ -334,15 +334,18 @@ private:
     for (std::size_t i = 0; i < std::min(most_rows, roots.size()); ++i)
       attempt([&] {
         dump(to_json(roots[i]));
-        for (const HeapReference& reference : holders.references(roots[i].object)) {
+        holders.for_each_reference(roots[i].object, [&](const HeapReference& reference) {
           dump(out_json(reference, holders));
           attempt([&] {
             for (const std::size_t most : {1, 2})
               for (const HeapPath& path : holders.paths(reference.to, most)) dump(to_json(path));
           });
-        }
-        for (const HeapReference& reference : holders.referrers(roots[i].object))
+          return true;
+        });
+        holders.for_each_referrer(roots[i].object, [&](const HeapReference& reference) {
           require(reference.to == roots[i].object, "what refers to an object refers to it");
+          return true;
+        });
       });
     for (const HeapRoot::Kind kind : {HeapRoot::Kind::handle, HeapRoot::Kind::finalizer,
                                       HeapRoot::Kind::thread_static, HeapRoot::Kind::static_field})
