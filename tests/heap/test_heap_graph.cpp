@@ -5,7 +5,6 @@
 #include <catch2/catch.hpp>
 #include <tuple>
 
-
 using namespace clr;
 using namespace clr::test;
 
