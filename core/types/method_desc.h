@@ -35,7 +35,12 @@ struct MethodDesc {
   std::uint8_t flags3 = 0; // top four bits of Flags3AndTokenRemainder, shifted down
 
   MethodClassification classification() const { return static_cast<MethodClassification>(flags & 7); }
-  std::uint32_t token() const { return rid == 0 ? 0 : 0x0600'0000 | rid; }
+  // 0 when the method has no metadata, whatever a damaged record says of its row.
+  std::uint32_t token() const {
+    const bool made =
+        classification() == MethodClassification::dynamic || classification() == MethodClassification::array;
+    return rid == 0 || made ? 0 : 0x0600'0000 | rid;
+  }
   bool has_non_vtable_slot() const { return (flags & 0x08) != 0; }
   bool has_method_impl() const { return (flags & 0x10) != 0; }
   bool has_native_code_slot() const { return (flags & 0x20) != 0; }
