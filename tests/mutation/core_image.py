@@ -2,6 +2,7 @@
 import struct
 
 PT_LOAD, PT_NOTE = 1, 4
+X64 = 62   # e_machine
 
 
 class Missing(Exception):
@@ -14,6 +15,7 @@ class CoreImage:
         self.file = open(path, "r+b" if writable else "rb")
         header = self.file.read(64)
         assert header[:6] == b"\x7fELF\x02\x01", f"{path} is no 64-bit little-endian ELF file"
+        (self.machine,) = struct.unpack_from("<H", header, 18)
         (self.headers_at,) = struct.unpack_from("<Q", header, 32)
         size, count = struct.unpack_from("<HH", header, 54)
         self.file.seek(self.headers_at)

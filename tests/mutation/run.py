@@ -35,7 +35,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "live"), str(HERE.parent / "cores")
 
 import judge
 import processes
-from core_image import CoreImage
+from core_image import CoreImage, X64
 from hostile_parts import Core
 from mutator import Mutator
 from plugin import ENVIRONMENT, Lldb, split
@@ -190,11 +190,15 @@ def stand_in_managed_code(lldb, core):
     threads = lldb.json(Target(core), ["clrbt --json --registers all"])[0]["threads"]
     first = [next((f["registers"] for f in t["frames"] if f["kind"] == "managed" and "registers" in f), None) for t in threads]
     standing = [(t["os_id"], registers) for t, registers in zip(threads, first) if registers]
+    set_registers(core, [(thread, {name: int(value, 16) for name, value in registers.items()}) for thread, registers in standing[::2]])
+
+
+def set_registers(core, threads):
     # What this process takes counts for each that it starts, so no core is read whole.
     with open(core, "r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
         changed = Core(mapped)
-        for thread, registers in standing[::2]:
-            changed.set_registers(thread, {name: int(value, 16) for name, value in registers.items()})
+        for thread, registers in threads:
+            changed.set_registers(thread, registers)
 
 
 class Campaign:
@@ -212,6 +216,7 @@ class Campaign:
         self.image = CoreImage(core)
         self.copy = core
         answers = answers_about(lldb, core)
+        self.thread = answers["clrbt --json all"]["threads"][0]["os_id"]
         self.structures = Structures(self.image, answers, types)
         self.mutator = Mutator(self.image, self.structures, options.seed)
         self.list = folder / "addresses"
@@ -267,8 +272,23 @@ class Campaign:
             f.write("".join(f"{a:#x}\n" for a in ips))
             f.flush()
             session = self.open(self.copy, [f"clrip2md --json --from {f.name}", *[f"image lookup -a {a:#x}" for a in published]], self.options.sanitized)
-        for number, why in judge.judge_late(self.late, judge.Claims(session.texts)):
+        true = judge.Claims(session.texts)
+        for address in published:
+            if address not in true.published:
+                true.published.update(self.native_name(address))
+        for number, why in judge.judge_late(self.late, true):
             self.findings[number].append(f"wrong name {why}")
+
+    def native_name(self, address):
+        """LLDB is told of native code alone where threads stand: one of the undamaged core stands there."""
+        if self.image.machine != X64:
+            return {}   # the files of another CPU are not here, so that nothing has such a name
+        with tempfile.NamedTemporaryFile(suffix=".core") as standing:
+            shutil.copyfile(self.copy, standing.name)
+            set_registers(standing.name, [(self.thread, {"rip": address})])
+            session = self.open(standing.name, ["thread backtrace -c 1 all", f"image lookup -a {address:#x}"], self.options.sanitized)
+        found = judge.Claims(session.texts).published
+        return {address: found[address]} if address in found else {}
 
     def run(self, numbers):
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
