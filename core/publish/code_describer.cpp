@@ -73,7 +73,7 @@ void CodeDescriber::describe(CurrentCode current, DescribedBatch& batch,
     block.code_header = body.code_header;
     run_.guarded([&] { return fmt::format("the body at {:#x}", block.start); },
                  [&] {
-                   claims_.check(block.method_desc, block.start, block.code_header);
+                   claims_.check(block.method_desc, block.start, block.code_header, BodyFound::listed);
                    FoundBody found =
                        find_body(run_.code, block, run_.runtime.describe_once(block.method_desc));
                    describe(found, batch);

@@ -20,7 +20,7 @@ UnwindAnswer unwind_at(Runtime& runtime, MemoryReader& memory, Address ip, const
   if (ExecutionManager* code = runtime.code()) {
     const CodeLookup found = code->find(ip);
     if (const auto* block = std::get_if<CodeBlock>(&found)) {
-      const MethodAnswer method = runtime.describe(*block);
+      const MethodAnswer method = runtime.describe(*block, BodyFound::by_address);
       return {method_and_offset(method.method, method.code), report_unwind(*code, *block)};
     }
     const execution::Miss& miss = std::get<execution::Miss>(found);

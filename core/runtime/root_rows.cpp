@@ -43,7 +43,7 @@ void RootReporter::name_object(RootRow& row) {
 
 std::shared_ptr<const MethodAnswer> RootReporter::answer_of(const FrameRoots& frame) {
   if (const auto known = answers_.find(frame.ip); known != answers_.end()) return known->second;
-  MethodAnswer answer = runtime_->describe(*frame.code);
+  MethodAnswer answer = runtime_->describe(*frame.code, BodyFound::by_address);
   // The byte before a return address may have been looked up; the row shows the return address.
   if (answer.code.offset) *answer.code.offset += frame.ip - frame.code->ip;
   if (answers_.size() >= max_known_methods) answers_.clear();

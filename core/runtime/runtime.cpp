@@ -130,8 +130,9 @@ runtime::Answer Runtime::resolve_or_throw(Address ip) {
   const CodeLookup found = parts_->code.find(ip);
   if (const auto* miss = std::get_if<execution::Miss>(&found)) return {ip, explain(*miss, ip)};
   const auto& block = std::get<CodeBlock>(found);
-  return {ip, MethodAnswer{
-                  .method = method_of(block), .code = describe_code(block, true), .source = std::nullopt}};
+  return {ip, MethodAnswer{.method = method_of(block, BodyFound::by_address),
+                           .code = describe_code(block, true),
+                           .source = std::nullopt}};
 }
 
 std::optional<Runtime::CodeImage> Runtime::image_of(Address ip) {
@@ -148,16 +149,17 @@ std::optional<Runtime::CodeImage> Runtime::image_of(Address ip) {
   }
 }
 
-Method Runtime::method_of(const CodeBlock& block) {
-  Method method = compiled_method(block);
+Method Runtime::method_of(const CodeBlock& block, BodyFound found) {
+  Method method = compiled_method(block, found);
   parts_->names.add_user_method(method);
   return method;
 }
 
-Method Runtime::compiled_method(const CodeBlock& block) {
+Method Runtime::compiled_method(const CodeBlock& block, BodyFound found) {
   if (block.method_desc != 0) {
     if (block.kind == CodeKind::jitted)
-      parts_->claims.check(parts_->names.method_desc(block.method_desc), block.start, block.code_header);
+      parts_->claims.check(parts_->names.method_desc(block.method_desc), block.start, block.code_header,
+                           found);
     return parts_->names.describe(block.method_desc);
   }
   // A ReadyToRun method that never ran has no MethodDesc yet; the tables of its image give the name.
@@ -167,10 +169,10 @@ Method Runtime::compiled_method(const CodeBlock& block) {
   return unnamed;
 }
 
-MethodAnswer Runtime::describe(const CodeBlock& block) {
+MethodAnswer Runtime::describe(const CodeBlock& block, BodyFound found) {
   MethodAnswer answer;
   try {
-    answer.method = method_of(block);
+    answer.method = method_of(block, found);
   } catch (const std::exception& error) {
     answer.method.method_desc = block.method_desc;
     answer.method.degraded = error.what();

@@ -9,6 +9,7 @@
 #include "core/target/descriptor_locator.h"
 #include "core/target/supplements.h"
 #include "core/target/target.h"
+#include "core/types/code_claims.h"
 #include "core/types/method_names.h"
 
 #include <functional>
@@ -80,8 +81,9 @@ public:
   // reads for a second address in the same method.
   runtime::Answer resolve(Address ip);
 
-  // The method of a code block that a stack walker found. Never throws.
-  MethodAnswer describe(const CodeBlock& block);
+  // The method of a code block. Of one in which a thread stands more must agree than of one that may be
+  // compiled at this moment (CodeClaims::check); resolve() asks as much. Never throws.
+  MethodAnswer describe(const CodeBlock& block, BodyFound found = BodyFound::listed);
 
   // Adds the source line of the instruction at the answer's address, if the answer is a method. Never throws.
   // Cost: that of SourceLines::at.
@@ -143,8 +145,8 @@ private:
   void locate();
   runtime::Answer resolve_by_memory(Address ip);
   runtime::Answer resolve_or_throw(Address ip);
-  Method method_of(const CodeBlock& block);
-  Method compiled_method(const CodeBlock& block);
+  Method method_of(const CodeBlock& block, BodyFound found);
+  Method compiled_method(const CodeBlock& block, BodyFound found);
   Method method_at(Address method_desc);
   MissAnswer explain(const execution::Miss& miss, Address ip);
   void explain_call_counting(MissAnswer& answer, Address ip);

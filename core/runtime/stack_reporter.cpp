@@ -73,7 +73,7 @@ std::shared_ptr<const MethodAnswer> StackReporter::answer_of(const StackFrame& f
   const Address ip = frame.pc();
   std::shared_ptr<const MethodAnswer>& known = answers[ip];
   if (known) return known;
-  MethodAnswer answer = runtime_->describe(*frame.code);
+  MethodAnswer answer = runtime_->describe(*frame.code, BodyFound::by_address);
   // The lookup used the call; the row shows the return address.
   if (answer.code.offset) *answer.code.offset += ip - frame.code->ip;
   if (with_line) {

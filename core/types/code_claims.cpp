@@ -10,24 +10,24 @@ const MethodDescs& CodeClaims::descs() {
   return *descs_;
 }
 
-void CodeClaims::check(Address method_desc, Address start, Address code_header) {
+void CodeClaims::check(Address method_desc, Address start, Address code_header, BodyFound found) {
   std::optional<MethodDesc> method;
   try {
     method = descs().read(method_desc);
   } catch (const Error&) {
     // What cannot be read denies nothing; naming the method tells of it.
   }
-  if (method) check(*method, start, code_header);
+  if (method) check(*method, start, code_header, found);
 }
 
-void CodeClaims::check(const MethodDesc& method, Address start, Address code_header) {
-  bool other = false;
+void CodeClaims::check(const MethodDesc& method, Address start, Address code_header, BodyFound found) {
+  std::string_view why;
   try {
-    other = disowns(method, start);
+    why = why_disowned(method, start, found);
   } catch (const Error&) {
     // As above.
   }
-  if (other) throw_corrupt(code_header, "a code header of a method that keeps other code");
+  if (!why.empty()) throw_corrupt(code_header, std::string(why));
 }
 
 // 32-bit ARM marks Thumb code in bit 0 of every code pointer.
@@ -53,18 +53,25 @@ bool CodeClaims::another_keeps(const MethodDesc& method, Address start) {
   return found;
 }
 
-bool CodeClaims::disowns(const MethodDesc& method, Address start) {
+// Empty: nothing speaks against it.
+std::string_view CodeClaims::why_disowned(const MethodDesc& method, Address start, BodyFound found) {
+  constexpr std::string_view other_code = "a code header of a method that keeps other code",
+                             no_code = "a code header of a method that has no code yet";
   const auto first = first_body(method);
-  if (!first || *first == start) return false;
-  if (*first == 0) return another_keeps(method, start);
+  if (!first || *first == start) return {};
+  const std::string_view why = *first == 0 ? no_code : other_code;
+  if (*first == 0) {
+    if (another_keeps(method, start)) return why;
+    if (found == BodyFound::listed) return {};
+  }
   if (!versions_) versions_.emplace(*target_);
-  if (!versions_->known()) return false;
+  if (!versions_->known()) return {};
   bool owned = false;
   versions_->for_each(method.code_data, [&](const NativeCodeVersion& version) {
     owned = version.code == 0 || without_mark(version.code) == start;
     return !owned;
   });
-  return !owned && !may_be_edited(method);
+  return owned || may_be_edited(method) ? std::string_view() : why;
 }
 
 bool CodeClaims::may_be_edited(const MethodDesc& method) {

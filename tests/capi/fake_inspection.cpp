@@ -28,6 +28,7 @@ FakeInspection::FakeInspection() : types_(fake_platform) {
   for (const auto& [start, method_desc] : code) {
     types_.execution.method(heap, {.start = start, .size = method_size, .method_desc = method_desc});
     types_.target.memory().at(start).fill(method_size, 0x90);
+    if (start != nameless) types_.keep_code(method_desc, start);
   }
   modules_ = {{.path = "/usr/share/dotnet/libcoreclr.so",
                .base = 0x20'0000,

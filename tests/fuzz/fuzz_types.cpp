@@ -40,7 +40,7 @@ void name_method(MethodNames& names, Address method_desc, Address start) {
   attempt([&] { names.describe_once(method_desc).spell(); });
   attempt([&] { names.tier(method_desc, start, CodeKind::jitted); });
   attempt([&] { names.method_arguments(method_desc); });
-  attempt([&] { CodeClaims(names.code().target()).check(method_desc, start, start); });
+  attempt([&] { CodeClaims(names.code().target()).check(method_desc, start, start, BodyFound::by_address); });
   attempt([&] {
     UnspelledMethod method = names.describe_once(method_desc);
     names.add_user_method(method);
@@ -64,10 +64,7 @@ public:
   explicit BuiltTypes(Platform platform) : sample_(platform) {
     sample_.runtime.versions(sample_.versioned, {{.code = 0x7000, .tier = 1}, {.code = 0x8000, .tier = 2}});
     // It keeps the address of its first body; its versions have the second, too.
-    const Target target = sample_.runtime.target.target();
-    const MethodDescs descs(target);
-    if (const auto slot = descs.native_code_slot(descs.read(sample_.versioned)))
-      sample_.runtime.target.memory().at(*slot).pointer(Address{0x7000});
+    sample_.runtime.keep_code(sample_.versioned, 0x7000);
     sample_.runtime.app_domain({sample_.core_lib, sample_.app});
     sample_.runtime.call_counting({{sample_.tiered, 0}, {sample_.switched, 4}});
     describe_types();

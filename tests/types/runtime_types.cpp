@@ -276,6 +276,12 @@ std::vector<Address> RuntimeTypes::chunk(Address type, const std::vector<MethodS
   return addresses;
 }
 
+void RuntimeTypes::keep_code(Address method, Address start) {
+  const Target built = target.target();
+  const MethodDescs descs(built);
+  target.memory().at(descs.native_code_slot(descs.read(method)).value()).pointer(start);
+}
+
 std::vector<Address> RuntimeTypes::versions(Address method, const std::vector<VersionSpec>& specs) {
   std::vector<Address> nodes;
   for (const VersionSpec& spec : specs)

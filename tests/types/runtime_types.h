@@ -66,6 +66,8 @@ public:
   // Methods of one chunk of `type`, in order; the chunk is put at the end of the type's chain.
   std::vector<Address> chunk(Address type, const std::vector<MethodSpec>& methods);
   Address method(Address type, const MethodSpec& spec) { return chunk(type, {spec}).front(); }
+  // `method`, which has a slot for it, keeps the address of its first code; 0: it was not compiled yet.
+  void keep_code(Address method, Address start);
   // Gives `method` explicit versions; returns the nodes.
   std::vector<Address> versions(Address method, const std::vector<VersionSpec>& specs);
   // The app domain's list of these modules' assemblies, spread over blocks of `per_block`.

@@ -176,16 +176,19 @@ TEST_CASE("a body that its method does not keep is not believed", "[types]") {
           runtime.method(type, {.rid = 1}); // with a slot for the address of its first code
       const Address plain = runtime.method(type, {.rid = 2, .flags = 0});
       runtime.versions(method, {{0x2000, 1}});
-      const auto fault = [&](Address of, Address start) {
+      const auto fault = [&](Address of, Address start, BodyFound found = BodyFound::listed) {
         const Target target = runtime.target.target();
-        return fault_of([&] { CodeClaims(target).check(of, start, 0x7000); });
+        return fault_of([&] { CodeClaims(target).check(of, start, 0x7000, found); });
       };
-      const Target target = runtime.target.target();
-      const auto at = MethodDescs(target).native_code_slot(MethodDescs(target).read(method));
-      REQUIRE(at);
-      runtime.target.memory().at(*at).pointer(0);
+      runtime.keep_code(method, 0);
       CHECK_FALSE(fault(method, 0x9000)); // it may be compiled at this moment
-      runtime.target.memory().at(*at).pointer(0x1000);
+      // But then nothing runs there.
+      const auto running = fault(method, 0x9000, BodyFound::by_address);
+      REQUIRE(running);
+      CHECK_THAT(running->what(), Catch::Contains("a code header of a method that has no code yet"));
+      CHECK_FALSE(fault(method, 0x2000, BodyFound::by_address)); // a version that it keeps
+      CHECK_FALSE(fault(plain, 0x9000, BodyFound::by_address));
+      runtime.keep_code(method, 0x1000);
       CHECK_FALSE(fault(method, 0x1000));
       CHECK_FALSE(fault(method, 0x2000));
       CHECK_FALSE(fault(plain, 0x9000)); // keeps no record
@@ -193,9 +196,7 @@ TEST_CASE("a body that its method does not keep is not believed", "[types]") {
       // of them keeps the body.
       const std::vector<Address> pair = runtime.chunk(type, {{.rid = 3}, {.rid = 4}});
       CHECK_FALSE(fault(pair[1], 0xa000));
-      const auto first = MethodDescs(target).native_code_slot(MethodDescs(target).read(pair[0]));
-      REQUIRE(first);
-      runtime.target.memory().at(*first).pointer(0xa000);
+      runtime.keep_code(pair[0], 0xa000);
       CHECK(fault(pair[1], 0xa000));
       CHECK_FALSE(fault(pair[1], 0xa010));
       CHECK_FALSE(fault(pair[0], 0xa000));
@@ -207,12 +208,10 @@ TEST_CASE("a body that its method does not keep is not believed", "[types]") {
       const Address editable =
           runtime.module({.path = "/srv/edited.dll", .metadata = two_methods(), .flags = 0x8819});
       const Address edited = runtime.method(runtime.type({.module = editable, .rid = 2}), {.rid = 1});
-      const Target with_edited = runtime.target.target();
-      const MethodDescs descs(with_edited);
-      const auto slot = descs.native_code_slot(descs.read(edited));
-      REQUIRE(slot);
-      runtime.target.memory().at(*slot).pointer(0x1000);
+      runtime.keep_code(edited, 0x1000);
       CHECK_FALSE(fault(edited, 0x9000));
+      runtime.keep_code(edited, 0);
+      CHECK_FALSE(fault(edited, 0x9000, BodyFound::by_address));
     }
   }
 }
