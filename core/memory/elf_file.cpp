@@ -1,5 +1,6 @@
 #include "core/memory/elf_file.h"
 
+#include "core/memory/elf_image.h"
 #include "core/memory/elf_records.h"
 #include "core/memory/elf_relocations.h"
 #include "core/memory/recording_reader.h"
@@ -58,6 +59,8 @@ void ElfFile::parse() {
   const GElf_Ehdr header = decode_elf_header(bytes_, *format);
   platform_ = elf_platform(*format, header);
   if (header.e_type != ET_EXEC && header.e_type != ET_DYN) fail("is not an ELF module");
+  if (header.e_phnum > ElfImage::max_segments)
+    fail(fmt::format("has more than {} program headers", ElfImage::max_segments));
   const std::uint64_t table_size = std::uint64_t{header.e_phnum} * header.e_phentsize;
   if (header.e_phentsize < format->segment_size() || header.e_phoff > bytes_.size() ||
       table_size > bytes_.size() - header.e_phoff)
@@ -73,7 +76,8 @@ void ElfFile::parse() {
     if (segment.memory_size > platform_.wrap(~Address{0}) - segment.address)
       fail("has a segment that leaves the address space");
     segments_.push_back(segment);
-    if (segment.type == PT_NOTE && build_id_.empty() && segment.file_size != 0)
+    if (segment.type == PT_NOTE && build_id_.empty() && segment.file_size != 0 &&
+        segment.file_size <= ElfImage::max_notes_size)
       build_id_ = find_build_id(bytes_.subspan(segment.file_offset, segment.file_size), platform_.byte_order,
                                 segment.alignment);
   }

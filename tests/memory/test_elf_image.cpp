@@ -7,6 +7,8 @@
 #include "tests/support/elf_module_builder.h"
 
 #include <catch2/catch.hpp>
+#include <cstddef>
+#include <elf.h>
 
 using namespace clr;
 using test::ElfModuleBuilder;
@@ -139,6 +141,20 @@ TEST_CASE("An arbitrary byte of a module may be anything") {
       } catch (const Error&) {
       }
     }
+}
+
+TEST_CASE("A file of more program headers than a module has is refused") {
+  const Platform platform{8, ByteOrder::little, Cpu::x64, Os::unix_like};
+  auto bytes = module_of(platform).file();
+  const std::uint64_t count = ElfImage::max_segments + GENERATE(0u, 1u);
+  const std::uint64_t table = bytes.size();
+  bytes.resize(table + count * sizeof(Elf64_Phdr));
+  std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_phoff), &table, 8);
+  std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_phnum), &count, 2);
+  if (count == ElfImage::max_segments)
+    CHECK(ElfFile(bytes).segments().size() == count);
+  else
+    CHECK_THROWS_WITH(ElfFile(bytes), Catch::Contains("more than 1024 program headers"));
 }
 
 TEST_CASE("The file of a module and what a loader makes of it") {
