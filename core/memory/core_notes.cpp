@@ -52,7 +52,9 @@ public:
   }
 
 private:
-  void problem(std::string text) { out_.problems.push_back(std::move(text)); }
+  void problem(std::string text) {
+    if (out_.problems.size() < CoreNotes::max_problems) out_.problems.push_back(std::move(text));
+  }
   std::uint64_t word(Bytes bytes, std::size_t index) const {
     return decode_word(bytes.subspan(index * format_.word_size()), format_);
   }
@@ -88,7 +90,7 @@ private:
     const std::size_t pairs = bytes.size() / (2 * format_.word_size());
     for (std::size_t i = 0; i < pairs; ++i) {
       const std::uint64_t key = word(bytes, 2 * i);
-      if (key == 0 /* AT_NULL */) break;
+      if (key == 0 /* AT_NULL */ || out_.auxv.size() == CoreNotes::max_auxiliary) break;
       out_.auxv.emplace(key, word(bytes, 2 * i + 1));
     }
   }
@@ -98,8 +100,7 @@ private:
     const std::uint64_t words = bytes.size() / word_size;
     const std::uint64_t count = words < 2 ? 0 : word(bytes, 0);
     // Each mapping takes three words and at least one byte for its name (the NUL).
-    if (words < 2 || count > (bytes.size() - 2 * word_size) / (3 * word_size + 1) ||
-        count > CoreNotes::max_file_mappings)
+    if (words < 2 || count > (bytes.size() - 2 * word_size) / (3 * word_size + 1))
       return problem("the list of mapped files (NT_FILE) has an impossible count");
     const std::uint64_t unit = word(bytes, 1);
     std::size_t name_at = (2 + 3 * static_cast<std::size_t>(count)) * word_size;
@@ -110,6 +111,11 @@ private:
       FileMapping mapping{word(bytes, 2 + 3 * i), word(bytes, 3 + 3 * i), word(bytes, 4 + 3 * i),
                           text_at(bytes, name_at, bytes.size())};
       name_at += mapping.path.size() + 1;
+      name_bytes_ += mapping.path.size();
+      if (out_.files.size() == CoreNotes::max_file_mappings || name_bytes_ > CoreNotes::max_name_bytes)
+        return problem(
+            fmt::format("the list of mapped files (NT_FILE) is too long: only its first {} were read",
+                        out_.files.size()));
       const bool fits = unit == 0 || mapping.file_offset <= ~std::uint64_t{0} / unit;
       if (mapping.end <= mapping.begin || !fits) {
         odd = true;
@@ -134,6 +140,7 @@ private:
   const Layout& layout_;
   CoreNotes& out_;
   bool without_registers_ = false;
+  std::size_t name_bytes_ = 0; // of mapped files
 };
 
 } // namespace

@@ -27,7 +27,10 @@ struct SignalInfo {
 
 struct CoreNotes {
   static constexpr std::size_t max_notes = 1u << 20;
-  static constexpr std::size_t max_file_mappings = 1u << 20;
+  static constexpr std::size_t max_file_mappings = 1u << 20; // of all notes together, and of their names:
+  static constexpr std::size_t max_name_bytes = 64u << 20;
+  static constexpr std::size_t max_auxiliary = 1024; // entries of the auxiliary vector
+  static constexpr std::size_t max_problems = 20;
 
   // In the order of the file; the kernel and gdb put the thread that received the signal first. Register
   // values are known for x64 and arm64 (in the order that ThreadRegisters states, with pstate behind arm64's

@@ -271,6 +271,28 @@ TEST_CASE("Lying sizes read nothing that is not there") {
     CHECK(has_problem(core, "NT_PRSTATUS"));
     CHECK(has_problem(core, "NT_PRPSINFO"));
   }
+  SECTION("notes without end") {
+    test::TargetBytes auxiliary(x64);
+    for (std::uint64_t i = 1; i < 4000; ++i) auxiliary.word(i).word(i);
+    ElfCoreBuilder builder(x64);
+    builder.note("CORE", 6, auxiliary.bytes());
+    for (unsigned i = 0; i < 100; ++i) builder.note("CORE", 1, pattern(20));
+    const ElfCore core(builder.build());
+    CHECK(core.notes().auxv.size() == CoreNotes::max_auxiliary);
+    CHECK(core.problems().size() <= CoreNotes::max_problems + 2); // two are not of notes
+    CHECK(has_problem(core, "NT_PRSTATUS"));
+  }
+  SECTION("lists of mapped files that are too long") {
+    std::vector<FileMapping> many(CoreNotes::max_file_mappings / 2 + 1, {0x1000, 0x2000, 0, "a"});
+    const ElfCore core(ElfCoreBuilder(x64).files(many).files(many).build());
+    CHECK(core.file_mappings().size() == CoreNotes::max_file_mappings);
+    CHECK(has_problem(core, "only its first 1048576 were read"));
+    const std::string name(CoreNotes::max_name_bytes / 4, 'a');
+    const ElfCore named(
+        ElfCoreBuilder(x64).files(std::vector<FileMapping>(5, {0x1000, 0x2000, 0, name})).build());
+    CHECK(named.file_mappings().size() == 4);
+    CHECK(has_problem(named, "only its first 4 were read"));
+  }
   SECTION("mappings that end before they begin, and offsets that overflow") {
     const auto bytes =
         ElfCoreBuilder(x64)
