@@ -6,6 +6,8 @@
 #include <array>
 #include <elf.h>
 #include <fmt/format.h>
+#include <numeric>
+#include <unordered_map>
 
 namespace clr {
 namespace {
@@ -27,12 +29,10 @@ struct FileOverlay::File {
   struct Part {
     std::unique_ptr<ModuleFile> module;
     std::string proof, refusal;
-    std::vector<Address> strange; // first addresses of mappings that are left out
+    std::vector<Address> strange; // first addresses of mappings that are left out, sorted
   };
 
   std::string target_path, host_path, refusal;
-  bool resolved = false;
-  bool mapped_by_guess = false; // the file itself gave its mappings: that they fit is no proof
   std::unique_ptr<ElfFile> elf;
   std::unique_ptr<PartialFile> content; // of which PE images are read
   std::optional<SingleFileBundle> bundle;
@@ -44,7 +44,7 @@ struct FileOverlay::File {
   ModuleFile* module_at(const FilePlace& place) {
     for (Part& part : parts)
       if (part.module->covers(place)) {
-        const bool left_out = std::ranges::find(part.strange, place.mapping->begin) != part.strange.end();
+        const bool left_out = std::ranges::binary_search(part.strange, place.mapping->begin);
         return part.refusal.empty() && !left_out ? part.module.get() : nullptr;
       }
     return nullptr;
@@ -72,19 +72,23 @@ FileOverlay::~FileOverlay() = default;
 void FileOverlay::index() {
   std::stable_sort(mappings_.begin(), mappings_.end(),
                    [](const Mapping& a, const Mapping& b) { return a.mapping.begin < b.mapping.begin; });
-  std::unordered_map<std::uint32_t, Address> bases;
+  // A core may name a million files, so the texts are not kept a second time.
+  std::unordered_map<std::string_view, std::uint32_t> known;
+  for (const Mapping& mapping : mappings_)
+    if (mapping.file != no_file) known.emplace(mapping.mapping.path, mapping.file);
+  std::vector<Address> bases(files_.size());
   for (Mapping& mapping : mappings_) {
-    const auto [known, is_new] =
-        file_by_path_.try_emplace(mapping.mapping.path, static_cast<std::uint32_t>(files_.size()));
-    if (is_new) {
-      files_.push_back(std::make_unique<File>());
-      files_.back()->target_path = mapping.mapping.path;
-    }
-    mapping.file = known->second;
+    const auto [file, is_new] =
+        known.try_emplace(mapping.mapping.path, static_cast<std::uint32_t>(bases.size()));
+    if (is_new) bases.push_back(0);
+    mapping.file = file->second;
     if (mapping.mapping.file_offset == 0) bases[mapping.file] = mapping.mapping.begin;
-    const auto base = bases.find(mapping.file);
-    mapping.base = base == bases.end() ? 0 : base->second;
+    mapping.base = bases[mapping.file];
   }
+  files_.resize(bases.size());
+  by_file_.resize(mappings_.size());
+  std::iota(by_file_.begin(), by_file_.end(), 0);
+  std::ranges::stable_sort(by_file_, {}, [&](std::uint32_t at) { return mappings_[at].file; });
 }
 
 void FileOverlay::add_modules(const std::vector<LoadedModule>& modules) {
@@ -109,7 +113,8 @@ void FileOverlay::add_modules(const std::vector<LoadedModule>& modules) {
           const std::uint64_t size =
               (into + segment.file_size + ModuleFile::page - 1) / ModuleFile::page * ModuleFile::page;
           if (size > ~begin || segment.file_offset < into) break;
-          added.push_back({{begin, begin + size, segment.file_offset - into, module.path}});
+          added.push_back(
+              {.mapping = {begin, begin + size, segment.file_offset - into, module.path}, .by_guess = true});
         }
         break;
       } catch (const Error&) {
@@ -119,7 +124,6 @@ void FileOverlay::add_modules(const std::vector<LoadedModule>& modules) {
   }
   mappings_.insert(mappings_.end(), added.begin(), added.end());
   index();
-  for (const Mapping& mapping : added) files_[file_by_path_.at(mapping.mapping.path)]->mapped_by_guess = true;
 }
 
 const FileOverlay::Mapping* FileOverlay::mapping_at(Address address) const {
@@ -135,21 +139,21 @@ FilePlace FileOverlay::place_at(const Mapping& mapping, Address address) const {
   return {&mapping.mapping, mapping.base, address, segment != nullptr && segment->writable};
 }
 
-std::vector<FilePlace> FileOverlay::places_of(std::uint32_t file) const {
-  std::vector<FilePlace> places;
-  for (const Mapping& mapping : mappings_)
-    if (mapping.file == file) places.push_back(place_at(mapping, mapping.mapping.begin));
-  return places;
+std::span<const std::uint32_t> FileOverlay::mappings_of(std::uint32_t file) const {
+  const auto found =
+      std::ranges::equal_range(by_file_, file, {}, [&](std::uint32_t at) { return mappings_[at].file; });
+  return {found.begin(), found.end()};
 }
 
 FileOverlay::File& FileOverlay::resolved(std::uint32_t number) {
-  if (!files_[number]->resolved) resolve(number);
+  if (files_[number] == nullptr) resolve(number);
   return *files_[number];
 }
 
 void FileOverlay::resolve(std::uint32_t number) {
+  files_[number] = std::make_unique<File>();
   File& file = *files_[number];
-  file.resolved = true;
+  file.target_path = mappings_[mappings_of(number).front()].mapping.path;
   std::string path = file.target_path;
   const bool deleted = path.ends_with(deleted_suffix);
   if (deleted) path.resize(path.size() - deleted_suffix.size());
@@ -172,7 +176,12 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   File& file = *files_[number];
   File opened;
   std::int64_t changed = 0;
-  const std::vector<FilePlace> places = places_of(number);
+  std::vector<FilePlace> places;
+  bool by_guess = false; // the file itself gave its mappings: that they fit is no proof
+  for (const std::uint32_t at : mappings_of(number)) {
+    places.push_back(place_at(mappings_[at], mappings_[at].mapping.begin));
+    by_guess = by_guess || mappings_[at].by_guess;
+  }
   try {
     HostFile found = HostFile::open(candidate.path, candidate.named_by());
     changed = found.status().st_ctim.tv_sec;
@@ -217,7 +226,7 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
     return false;
   }
 
-  const bool untouched = core_.modified() != 0 && changed <= core_.modified() && !file.mapped_by_guess;
+  const bool untouched = core_.modified() != 0 && changed <= core_.modified() && !by_guess;
   bool any = false;
   for (File::Part& part : opened.parts) {
     std::vector<FilePlace> covered;
@@ -270,7 +279,6 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
   open_files_ += opened.content && opened.content->is_open() ? 1 : 0;
   opened.target_path = file.target_path;
   opened.host_path = candidate.path;
-  opened.resolved = true;
   file = std::move(opened);
   return true;
 }
@@ -344,7 +352,7 @@ std::string FileOverlay::elf_file_at(Address address) {
 std::vector<FileOverlay::FileUse> FileOverlay::files() const {
   std::vector<FileUse> uses;
   for (const auto& file : files_) {
-    if (!file->resolved) continue;
+    if (file == nullptr) continue;
     FileUse use{.target_path = file->target_path,
                 .host_path = file->host_path,
                 .proof = {},

@@ -20,7 +20,6 @@
 
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -86,10 +85,12 @@ public:
   std::uint64_t missed_reads() const { return missed_reads_; }
 
 private:
+  static constexpr std::uint32_t no_file = ~std::uint32_t{0};
   struct File;
   struct Mapping {
     FileMapping mapping;
-    std::uint32_t file = 0;
+    bool by_guess = false; // a file on this host gave it
+    std::uint32_t file = no_file;
     Address base = 0;
   };
 
@@ -98,15 +99,16 @@ private:
   File& resolved(std::uint32_t file);
   void resolve(std::uint32_t number);
   bool try_file(std::uint32_t number, const PathMap::Candidate& candidate, bool deleted, std::string& reason);
-  std::vector<FilePlace> places_of(std::uint32_t file) const;
+  // Numbers of the file's mappings, in the order of their addresses.
+  std::span<const std::uint32_t> mappings_of(std::uint32_t file) const;
   FilePlace place_at(const Mapping& mapping, Address address) const;
   std::size_t read_file(Address address, std::span<std::byte> out);
 
   ElfCore& core_;
   FileOverlayOptions options_;
-  std::vector<Mapping> mappings_; // sorted by begin
-  std::vector<std::unique_ptr<File>> files_;
-  std::unordered_map<std::string, std::uint32_t> file_by_path_;
+  std::vector<Mapping> mappings_;            // sorted by begin
+  std::vector<std::uint32_t> by_file_;       // numbers of mappings_, sorted by file
+  std::vector<std::unique_ptr<File>> files_; // null until a byte of the file is needed
   ByteRoom room_{max_kept_bytes, options_.whole};
   std::uint64_t bytes_from_core_ = 0, missed_reads_ = 0;
   std::size_t open_files_ = 0;

@@ -108,6 +108,8 @@ public:
   // there are many. Proof are that many of which at least that part (1/8) is equal, or fewer of which most
   // (3/4) are.
   static constexpr std::size_t min_equal_words = 64, min_equal_part = 8, min_mostly_equal_words = 16;
+  // Places at which one image is compared with the core, which may say that it was mapped a million times.
+  static constexpr std::size_t max_compared = 16;
 
   // `file` must outlive this. `bundle` null: the whole file is one image.
   PeModuleFile(PartialFile& file, const SingleFileBundle* bundle);
@@ -124,6 +126,7 @@ private:
   struct Image {
     std::uint64_t offset = 0, size = 0; // in the file
     PeLayout layout;
+    std::size_t compared_headers = 0, compared_sections = 0; // places
   };
   // Whether the words of a run are those of the file, are moved by the base, or are unknown.
   enum class Base { irrelevant, moves_words, unknown };

@@ -43,7 +43,7 @@ private:
 PeModuleFile::PeModuleFile(PartialFile& file, const SingleFileBundle* bundle) : file_(file) {
   const auto add = [&](std::uint64_t offset, std::uint64_t size) {
     if (auto layout = PeLayout::parse(file, offset, size))
-      images_.push_back({offset, size, std::move(*layout)});
+      images_.push_back({.offset = offset, .size = size, .layout = std::move(*layout)});
   };
   if (bundle == nullptr) {
     add(0, file.size());
@@ -150,7 +150,7 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
   WordWindow window(core);
   const std::uint64_t begin = place.mapping->file_offset;
   const std::uint64_t end = begin + (place.mapping->end - place.mapping->begin);
-  for (const Image& image : images_) {
+  for (Image& image : images_) {
     if (image.offset >= end || image.offset + image.size <= begin ||
         how_mapped(place, image) != Mapped::laid_out)
       continue;
@@ -159,6 +159,8 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
       const std::uint64_t in_target = place.mapping->begin + (image.offset + section.raw_offset - begin);
       const std::uint64_t loaded = in_target - section.rva;
       if (!header_places_.contains({image.offset, loaded})) continue;
+      if (image.compared_sections == max_compared) break;
+      ++image.compared_sections;
       // Some of the section in the file, for the words that follow each other.
       std::span<const std::byte> in_file;
       std::uint64_t held_from = 0;
@@ -202,11 +204,13 @@ FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& pl
   for (const FilePlace& place : places) {
     const std::uint64_t begin = place.mapping->file_offset;
     const std::uint64_t end = begin + (place.mapping->end - place.mapping->begin);
-    for (const Image& image : images_) {
+    for (Image& image : images_) {
       const std::uint64_t size = std::min<std::uint64_t>(image.size, image.layout.header_size);
-      if (image.offset < begin || image.offset + size > end) continue;
+      if (image.offset < begin || image.offset + size > end || image.compared_headers == max_compared)
+        continue;
       std::vector<std::byte> header(size);
       if (core.read_some(place.mapping->begin + (image.offset - begin), header) < size) continue;
+      ++image.compared_headers;
       if (!std::ranges::equal(header, file_.bytes(image.offset, size)))
         return {FileProof::Verdict::contradicted, "another PE header"};
       same_header = true;

@@ -100,6 +100,12 @@ def make_files_of_all_kinds(core, folder):
     return count
 
 
+def forget_files(core):
+    """The true list of mapped files is none any more."""
+    at = next(n for n in notes(core) if n[1] == NT_FILE)[2]
+    struct.pack_into("<I", core.bytes, core.bytes.rfind(struct.pack("<I", NT_FILE), 0, at), 0)
+
+
 def make_many_mappings(core, folder):
     """One file whose beginning is mapped 20,000 times, each time as a library of 60 segments, none of which is mapped."""
     count, segments = 20_000, 60
@@ -109,10 +115,20 @@ def make_many_mappings(core, folder):
     core.add_memory([(MANY, image, count)])
     files = struct.pack("<QQ", count, PAGE) + b"".join(struct.pack("<QQQ", MANY + i * len(image), MANY + i * len(image) + PAGE, 0) for i in range(count))
     files += b"/nowhere/a.so\0" * count
-    at = next(n for n in notes(core) if n[1] == NT_FILE)[2]
-    struct.pack_into("<I", core.bytes, core.bytes.rfind(struct.pack("<I", NT_FILE), 0, at), 0)   # the true list
+    forget_files(core)
     add_notes(core, struct.pack("<III", 5, len(files), NT_FILE) + b"CORE\0\0\0\0" + files + bytes(-len(files) % 4))
     return count
+
+
+def make_many_libraries(core, folder):
+    """A million rows of mapped files: 65,536 libraries, each by a name of its own, and one file for all others."""
+    libraries, others = 1 << 16, (1 << 20) - (1 << 16)
+    rows = [(MANY + 2 * PAGE * i, b"/nowhere/%d.so" % i) for i in range(libraries)] + [(2 * MANY + 2 * PAGE * i, b"/nowhere/a") for i in range(others)]
+    files = struct.pack("<QQ", len(rows), PAGE) + b"".join(struct.pack("<QQQ", at, at + PAGE, 0 if i < libraries else 1) for i, (at, _) in enumerate(rows))
+    files += b"".join(name + b"\0" for _, name in rows)
+    forget_files(core)
+    add_notes(core, struct.pack("<III", 5, len(files), NT_FILE) + b"CORE\0\0\0\0" + files + bytes(-len(files) % 4))
+    return len(rows)
 
 
 def make_named_files(core, folder):
@@ -137,6 +153,6 @@ NAMED_COMMANDS = [f"{command} {{folder}}/{name}" for name in NAMED
 NAMED_COMMANDS += [f"clr core {{folder}}/{name}" for name in NAMED if name != "endless"] + ["clrbt"]
 FILES = ["clr info", "bt all", "clr statics *ituations*"]
 CASES = {"large module files": make_large_files, "PDBs that expand": make_expanding_pdbs, "files of all kinds": make_files_of_all_kinds,
-         "a file that is mapped 20,000 times": make_many_mappings}
-OWN_COMMANDS = {"files that a user names": NAMED_COMMANDS, "a file that is mapped 20,000 times": ["clr info", "clrbt"], "large module files": FILES, "files of all kinds": [*FILES, "clrbt all"],
+         "a file that is mapped 20,000 times": make_many_mappings, "65,536 libraries": make_many_libraries}
+OWN_COMMANDS = {"files that a user names": NAMED_COMMANDS, **dict.fromkeys(("a file that is mapped 20,000 times", "65,536 libraries"), ["clr info", "clrbt"]), "large module files": FILES, "files of all kinds": [*FILES, "clrbt all"],
                 "PDBs that expand": ["bt all", "clrbt all"]}

@@ -293,6 +293,30 @@ TEST_CASE("An assembly is proven by the words of its data that the core holds") 
         std::to_string(128 - resolved) + " of 128 relocated words of its data are as in the file");
 }
 
+TEST_CASE("An assembly that is mapped at many places is compared at the first of them") {
+  const TemporaryDirectory directory;
+  const PeFileBuilder pe;
+  const std::string path = directory.write("a.dll", pe.file());
+  // Of these places the core holds only the last one, whose words prove the file.
+  const std::size_t count = PeModuleFile::max_compared + GENERATE(0u, 1u);
+  std::vector<FileMapping> mappings;
+  for (std::size_t i = 0; i < count; ++i)
+    for (FileMapping mapping : assembly_mappings(path)) {
+      if (mapping.begin == flat) continue;
+      mapping.begin += i * 0x10000;
+      mapping.end += i * 0x10000;
+      mappings.push_back(mapping);
+    }
+  const Address last = (count - 1) * 0x10000;
+  ElfCore core(ElfCoreBuilder(x64)
+                   .segment(laid_out + last + 0x4000, data_page(pe, laid_out + last, 0))
+                   .files(mappings)
+                   .build());
+  FileOverlay overlay(core);
+  const bool proven = count == PeModuleFile::max_compared;
+  CHECK(read_some(overlay, laid_out + last, 16).size() == (proven ? 16 : 0));
+}
+
 TEST_CASE("Writable sections of an assembly are not the file's, relocated words of others are moved") {
   const TemporaryDirectory directory;
   PeFileBuilder pe;
