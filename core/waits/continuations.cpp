@@ -3,7 +3,6 @@
 #include "core/heap/reference_map.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace clr {
 namespace {
@@ -90,10 +89,10 @@ Address Continuations::end_of_workers(Address continuation) {
 
 SuspendedMethods Continuations::of(Address task) {
   SuspendedMethods found;
-  std::unordered_set<Address> seen;
+  std::size_t count = 0;
   for (Address at = kinds_->reference(task, "m_stateObject"); at != 0; at = kinds_->reference(at, "Next")) {
     if (!kinds_->lineage(at).derives_from(continuation_type)) break;
-    if (seen.size() >= max_continuations || !seen.insert(at).second) {
+    if (++count > max_continuations || !seen_.insert(at).second) {
       found.left_out = true;
       break;
     }

@@ -7,6 +7,7 @@
 #include "core/waits/resume_points.h"
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 namespace clr {
@@ -23,7 +24,7 @@ struct SuspendedMethods {
   // out.
   std::vector<SuspendedMethod> methods;
   Address awaited = 0;   // what the first of them waits for, as far as the runtime's own methods hold it
-  bool left_out = false; // there are more than max_continuations, or they run in circles
+  bool left_out = false; // there are more than max_continuations, or one that was another task's or their own
 };
 
 class Continuations {
@@ -31,7 +32,8 @@ public:
   // Both must outlive this. No reads.
   Continuations(AsyncObjects& kinds, MethodNames& names) : kinds_(&kinds), points_(names) {}
 
-  // Those of a task of AsyncKind::task whose type suspends(). Throws Error when one cannot be read. Cost:
+  // Those of a task of AsyncKind::task whose type suspends(), of which none is another task's: a million
+  // tasks may lead to the same 10,000. Throws Error when one cannot be read. Cost:
   // some 6 reads for each; for each body that of ResumePoints.
   SuspendedMethods of(Address task);
 
@@ -54,6 +56,7 @@ private:
 
   AsyncObjects* kinds_;
   ResumePoints points_;
+  std::unordered_set<Address> seen_; // of all tasks
 };
 
 } // namespace clr

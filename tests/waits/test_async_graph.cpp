@@ -349,6 +349,17 @@ TEST_CASE("continuations that run in circles end, and are told", "[async]") {
   CHECK(view.boxes() == Boxes{{one, two, caller}});
 }
 
+TEST_CASE("continuations that several tasks lead to are those of one of them, and that is told", "[async]") {
+  Waits waits;
+  const Address last = waits.types.make("Continuation", {});
+  const Address second = waits.types.make("Continuation", {{"Next", last}, {"Resume", 0x20}});
+  const Address first = waits.types.make("Continuation", {{"Next", second}, {"Resume", 0x10}});
+  for (int i = 0; i < 3; ++i) waits.task("AsyncHelpers+ThunkTask", {{"m_stateObject", first}});
+  View view(waits);
+  CHECK(view.boxes() == Boxes{{first, second}});
+  CHECK(view.graph->left_out());
+}
+
 TEST_CASE("the name of a stub that goes on with a method", "[async]") {
   CHECK(resumed_name("IL_STUB_AsyncResume_Leaf_Optimized") == "Leaf");
   CHECK(resumed_name("IL_STUB_AsyncResume_Load_All_Tier0") == "Load_All");
