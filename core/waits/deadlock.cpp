@@ -56,31 +56,40 @@ void note_holders(std::vector<DeadlockMember>& members) {
   }
 }
 
-// Threads that wait, over any number of others, for a member.
-std::vector<std::uint64_t> victims_of(const WaitGraph& graph, const std::set<Node>& members) {
-  std::vector<std::vector<std::uint32_t>> in(graph.nodes().size());
-  std::vector<std::uint32_t> open;
-  std::vector<bool> seen(graph.nodes().size());
-  for (const WaitGraph::Edge& edge : graph.edges()) in[edge.to].push_back(edge.from);
-  for (std::uint32_t i = 0; i < graph.nodes().size(); ++i)
-    if (members.contains(graph.nodes()[i])) {
-      open.push_back(i);
-      seen[i] = true;
-    }
-  std::vector<std::uint64_t> victims;
-  while (!open.empty()) {
-    const std::uint32_t node = open.back();
-    open.pop_back();
-    for (const std::uint32_t from : in[node]) {
-      if (seen[from]) continue;
-      seen[from] = true;
-      open.push_back(from);
-      if (graph.nodes()[from].kind == Kind::thread) victims.push_back(graph.nodes()[from].id);
-    }
+// Threads that wait, over any number of others, for a member of a deadlock. There may be 100,000 deadlocks.
+class Victims {
+public:
+  explicit Victims(const WaitGraph& graph) : graph_(graph), in_(graph.nodes().size()), seen_(in_.size()) {
+    for (const WaitGraph::Edge& edge : graph.edges()) in_[edge.to].push_back(edge.from);
   }
-  std::ranges::sort(victims);
-  return victims;
-}
+
+  std::vector<std::uint64_t> of(const std::set<std::uint32_t>& members) {
+    ++search_;
+    std::vector<std::uint32_t> open(members.begin(), members.end());
+    for (const std::uint32_t member : open) seen_[member] = search_;
+    std::vector<std::uint64_t> victims;
+    while (!open.empty() && steps_ < max_victim_steps) {
+      const std::uint32_t node = open.back();
+      open.pop_back();
+      for (const std::uint32_t from : in_[node]) {
+        ++steps_;
+        if (seen_[from] == search_) continue;
+        seen_[from] = search_;
+        open.push_back(from);
+        if (graph_.nodes()[from].kind == Kind::thread) victims.push_back(graph_.nodes()[from].id);
+      }
+    }
+    std::ranges::sort(victims);
+    return victims;
+  }
+
+private:
+  const WaitGraph& graph_;
+  std::vector<std::vector<std::uint32_t>> in_; // who waits for each node
+  std::vector<std::uint32_t> seen_;            // the last search that came to each node
+  std::uint32_t search_ = 0;
+  std::size_t steps_ = 0;
+};
 
 } // namespace
 
@@ -147,9 +156,10 @@ WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks)
 std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& edges) {
   const WaitGraph& graph = edges.graph;
   std::vector<Deadlock> found;
+  Victims victims(graph);
   for (const WaitGraph::Knot& knot : graph.knots()) {
     Deadlock deadlock{.members = {}, .cycle = knot.cycle.size(), .victims = {}};
-    std::set<Node> members;
+    std::set<std::uint32_t> members;
     const auto add = [&](std::size_t index) {
       const WaitGraph::Edge& edge = graph.edges()[index];
       const WaitReason& reason = edges.reasons[edge.why];
@@ -157,7 +167,7 @@ std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& ed
                                   .holds = {},
                                   .waits_for = reason,
                                   .next = graph.nodes()[edge.to]});
-      members.insert(graph.nodes()[edge.from]);
+      members.insert(edge.from);
       deadlock.certain = deadlock.certain && reason.certain;
       if (reason.wait && table.waits[*reason.wait].timeout_ms) deadlock.ends = true;
     };
@@ -165,7 +175,7 @@ std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& ed
     for (const std::size_t edge : knot.others) add(edge);
     note_holders(deadlock.members);
     deadlock.kind = kind_of(deadlock);
-    deadlock.victims = victims_of(graph, members);
+    deadlock.victims = victims.of(members);
     found.push_back(std::move(deadlock));
   }
   return found;

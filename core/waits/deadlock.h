@@ -59,6 +59,9 @@ struct Deadlock {
   bool ends = false; // a member waits for a limited time
 };
 
+// Waits that are followed to the victims of all deadlocks together; those of the rest are left out. A wait
+// may stand behind each of 100,000 deadlocks that wait for each other.
+constexpr std::size_t max_victim_steps = 4'000'000;
 std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& edges);
 
 // What is known of the thread pool.

@@ -107,6 +107,25 @@ TEST_CASE("two threads with each other's lock are a deadlock, and who waits behi
   CHECK_FALSE(found[0].ends);
 }
 
+TEST_CASE("who waits behind thousands of deadlocks is told of those that come first", "[deadlock]") {
+  Waits waits;
+  // A thread that waits for a task, which is one of two that wait for each other, and one of these for the
+  // next two.
+  const std::uint64_t pairs = GENERATE(10u, 4'000u);
+  waits.wait(1, {waits.row(0x10, LockKind::task, std::nullopt)});
+  std::vector<TaskWait> tasks;
+  for (std::uint64_t i = 1; i <= pairs; ++i) {
+    const Address first = 0x10 * i, second = first + 8, next = first + 0x10;
+    tasks.push_back({.task = first, .tasks = {second}, .threads = {}});
+    tasks.push_back({.task = second, .tasks = {first}, .threads = {}});
+    if (i < pairs) tasks.back().tasks.push_back(next);
+  }
+  const auto found = waits.deadlocks(tasks);
+  REQUIRE(found.size() == pairs);
+  CHECK(found.front().victims == std::vector<std::uint64_t>{1});
+  CHECK(found.back().victims.empty() == (pairs == 4'000)); // behind 8,000 tasks, and so are those before
+}
+
 TEST_CASE("what may still go on is no deadlock", "[deadlock]") {
   Waits waits;
   const std::size_t a = waits.row(0xa0, LockKind::monitor, 1), b = waits.row(0xb0, LockKind::monitor, 2);
