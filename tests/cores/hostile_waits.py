@@ -7,11 +7,13 @@ from hostile_cases import make_loops, make_threads, place
 from hostile_files import make_named_files
 from hostile_parts import PAGE
 
-ASKED = ["clr locks --json", "clr async --json", "clr objects --json System.Collections.Generic.List<object>"]
+ASKED = ["clr locks --json", "clr async --json", "clr objects --json System.Collections.Generic.List<object>", "clr heap --json"]
 COMMANDS = ["clr info", "clr threads", "clrbt -n 30 all", "clr locks", "clr locks --json", "clr deadlocks", "clr deadlocks --json", "clr deadlocks --dot", "clr async", "clr async --json",
-            "clr async --tops", "clr async --faulted", "clrbt --async -n 30 all", "clr pool", "clr timers", "clr analyze -n 5", "clr analyze --json", "clr heap --stat", "clr heap",
+            "clr async --tops", "clr async --each", "clr async --each --json", "clr async --faulted", "clrbt --async -n 30 all", "clr pool", "clr timers", "clr analyze -n 5", "clr analyze --json", "clr heap --stat", "clr heap",
             "clr objects *TaskCompletionSource*", "clr retained --by type", "clr statics waiting.dll", "clr report {folder}/page.html", "bt all"]
 NO_TYPE = 0x6666_0000_1000   # where nothing is
+GROWN = 0x7E00_0000_0000     # where nothing was
+BOX, MACHINE = 80, 40        # bytes of `Simple.Equal` and of its state machine, in a Debug build an object of its own
 
 
 def objects(core):
@@ -90,6 +92,45 @@ def make_fields(seed):
     return make
 
 
+def grow_heap(core, count, who_goes_on, what_is_awaited):
+    """`count` more async methods in a region of large objects that has none, by number: who goes on behind each (None: nobody) and which one each awaits
+    (None: the source that `Simple.Equal` awaits)."""
+    stacks = core.structures.answers["clr async --json"]["stacks"]
+    first, caller = (int(f["box"], 16) for f in next(s for s in stacks if s["count"] > 1)["frames"][:2])
+    machines = [core.word(box + BOX - 16) for box in (first, caller)]
+    awaited = [m + 24 for m in machines]
+    words = [struct.unpack("<10Q", core.bytes[core.offset(box):core.offset(box) + BOX]) for box in (first, caller)]
+    source, begin = core.word(awaited[0]), GROWN + 40
+
+    def at(number):
+        return 0 if number is None else begin + (BOX + MACHINE) * number
+
+    boxes = []
+    for i in range(count):
+        task = what_is_awaited(i)
+        table, _, context, _, _, *flags, _, _ = words[task is not None]
+        boxes.append(struct.pack("<15Q", table, 0, context, 0, at(who_goes_on(i)), *flags, at(i) + BOX, 0,
+                                 core.word(machines[task is not None]), core.word(machines[task is not None] + 8), at(i), source if task is None else at(task), 0))
+    core.add_memory([(GROWN, bytes(40) + b"".join(boxes) + bytes(-(40 + len(boxes) * (BOX + MACHINE)) % PAGE), 1)])
+    segment = next(s for s in core.structures.answers["clr heap --json"]["heaps"][0]["segments"] if s["generation"] == "loh" and s["begin"] == s["end"])
+    region, empty, end = int(segment["address"], 16), int(segment["begin"], 16), at(count)
+    for offset in range(0, 40, 8):   # of a heap_segment: allocated, committed, reserved, used, mem
+        core.put(region + offset, begin if offset == 32 else end if core.word(region + offset) == empty else end + PAGE & ~(PAGE - 1))
+    return count
+
+
+def make_long_chains(core, folder):
+    """Half a million async methods that the same 10,000 ones wait for, one behind the other."""
+    length = 10_000
+    return grow_heap(core, 500_000, lambda i: i + 1 if i < length - 1 else None if i == length - 1 else 0,
+                     lambda i: None if i >= length else i - 1 if i else length)
+
+
+def make_pairs(core, folder):
+    """100,000 async methods, each two of which wait for each other."""
+    return grow_heap(core, 100_000, lambda i: i ^ 1, lambda i: i ^ 1)
+
+
 CASES = {
     "awaited objects of no type": make_no_types,
     "a list that all tasks share": make_shared_list,
@@ -98,5 +139,7 @@ CASES = {
     "more fields of tasks and locks": make_fields(2),
     "lists that do not end, with a heap": make_loops,
     "2,000 threads that wait": make_threads,
+    "async methods with the same 10,000 callers": make_long_chains,
+    "pairs of async methods": make_pairs,
     "files that a user names": make_named_files,   # clr heap --diff wants a heap
 }
