@@ -30,6 +30,7 @@ RowStream::Producer async_rows() {
     if (report.unreadable != 0)
       problems.push_back(fmt::format("{} tasks and async methods cannot be read, the first because: {}",
                                      report.unreadable, report.first_fault));
+    if (report.left_out) problems.push_back("there are more chains than are told");
     return Json{{"problems", problems}};
   };
 }

@@ -251,6 +251,12 @@ AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions
   // Equal chains have the same awaits, wait for the same kind of thing, and end in the same way.
   std::unordered_map<std::string, std::size_t> known;
   std::uint64_t reached = 0; // a time that the clock has reached
+  std::size_t frames = 0;    // of report.stacks
+  const auto has_room = [&](const AsyncStack& stack) {
+    const bool room = stack.frames.size() <= max_reported_frames - frames;
+    report.left_out = report.left_out || !room;
+    return room;
+  };
   for (const AsyncChain& chain : chains.chains) {
     AsyncStack stack = stack_of(chain, awaited);
     reached = std::max(reached, stack.since_ms.value_or(0));
@@ -271,8 +277,7 @@ AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions
       if (query.tops) key.pop_back();
       for (const AsyncFrame& frame : stack.frames)
         key.append(fmt::format(",{}", static_cast<const void*>(frame.position.get())));
-      const auto [entry, added] = known.try_emplace(std::move(key), report.stacks.size());
-      if (!added) {
+      if (const auto entry = known.find(key); entry != known.end()) {
         AsyncStack& first = report.stacks[entry->second];
         first.boxes.push_back(stack.boxes.front());
         if (stack.since_ms)
@@ -282,7 +287,12 @@ AsyncReport AsyncReporter::stacks(const AsyncQuery& query, const HeapWalkOptions
           first.waits_for = {AwaitedKind::unknown, "several things", 0};
         continue;
       }
+      if (!has_room(stack)) continue;
+      known.emplace(std::move(key), report.stacks.size());
+    } else if (!has_room(stack)) {
+      continue;
     }
+    frames += stack.frames.size();
     report.stacks.push_back(std::move(stack));
   }
   if (reached != 0) reached = std::max(reached, pool_clock(*objects_->runtime().objects(), reached));

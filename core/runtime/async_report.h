@@ -80,7 +80,8 @@ struct AsyncBeside {
   std::vector<Callers> callers;
   std::vector<AsyncStack> waits_for; // chains whose last method the thread waits for
 };
-constexpr std::size_t max_running_frames = 1'000; // of one stack, in which async methods are looked for
+constexpr std::size_t max_reported_frames = 300'000; // of all stacks of one report
+constexpr std::size_t max_running_frames = 1'000;    // of one stack, in which async methods are looked for
 
 class AsyncReporter {
 public:

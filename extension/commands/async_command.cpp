@@ -7,10 +7,8 @@
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
-#include "extension/commands/stack_text.h"
 
 #include <fmt/format.h>
-#include <span>
 
 namespace clr::lldb_plugin {
 
@@ -57,27 +55,12 @@ public:
   }
 
 private:
-  // How many of the chains may be printed: a line that says what a chain waits for is as long as a frame.
-  std::size_t fitting(const std::vector<AsyncStack>& stacks) const {
-    std::size_t left = json_ ? max_json_frames : max_frames, count = 0;
-    for (const AsyncStack& stack : stacks) {
-      const std::size_t lines = json_ || all_ || !stack.plumbing ? stack.frames.size() + 1 : 0;
-      if (lines > left) break;
-      left -= lines;
-      ++count;
-    }
-    return count;
-  }
-
   void show(const AsyncReport& report, bool gaps, Output& out) const {
-    const std::size_t shown = fitting(report.stacks);
-    const auto stacks = std::span(report.stacks).first(shown);
     if (json_) {
-      const bool complete = !report.left_out && !report.interrupted && report.unreadable == 0 && !gaps &&
-                            shown == report.stacks.size();
-      print_list("stacks", stacks, complete, out);
+      const bool complete = !report.left_out && !report.interrupted && report.unreadable == 0 && !gaps;
+      print_list("stacks", report.stacks, complete, out);
     } else {
-      for (const AsyncStack& stack : stacks)
+      for (const AsyncStack& stack : report.stacks)
         if (all_ || !stack.plumbing) print(stack, out);
       if (report.plumbing != 0 && !all_)
         out.line("{} chain{} of .NET's own libraries: --all shows {}", report.plumbing,
@@ -91,7 +74,7 @@ private:
       out.line("{}{} chain{} of async methods that wait", chosen, report.chains,
                report.chains == 1 ? "" : "s");
     }
-    if (report.left_out || shown < report.stacks.size()) out.warning("there are more chains than are shown");
+    if (report.left_out) out.warning("there are more chains than are shown");
     if (report.unreadable != 0)
       out.warning(fmt::format("{} tasks and async methods cannot be read, the first because: {}",
                               report.unreadable, report.first_fault));
@@ -126,10 +109,11 @@ private:
     out.line("{} task{} that failed", tasks.size(), tasks.size() == 1 ? "" : "s");
   }
 
-  static void print_list(std::string_view name, const auto& rows, bool complete, Output& out) {
+  template<typename Row>
+  static void print_list(std::string_view name, const std::vector<Row>& rows, bool complete, Output& out) {
     out.write(fmt::format("{{\"complete\": {}, \"{}\": ", complete, name));
     JsonList list([&](std::string_view text) { out.write(text); });
-    for (const auto& row : rows) list.add_text(json_text(row));
+    for (const Row& row : rows) list.add_text(json_text(row));
     list.end();
     out.write("}\n");
   }

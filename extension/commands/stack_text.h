@@ -12,8 +12,8 @@
 
 namespace clr::lldb_plugin {
 
-// Frames that one command shows, of all its threads or chains: 524,288 frames of 16 bytes, the smallest ones,
-// fill a stack of 8 MB.
+// Frames that one command shows, of all its threads: 524,288 frames of 16 bytes, the smallest ones, fill a
+// stack of 8 MB.
 inline constexpr std::size_t max_frames = 600'000;
 // Frames that it prints as JSON, of all its threads; one that stands for a run of the same is one. LLDB keeps
 // what a command prints until it ends, which is 800 bytes for each of them, and copies it as it grows.

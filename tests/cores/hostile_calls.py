@@ -21,6 +21,7 @@ OBEYED = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u
 CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 MOST_BATCHES = 40   # of one answer; the rest is closed unread, as a program may do
 MOST = 8            # threads, methods, objects that are asked about
+MOST_KEPT = 16 << 20   # bytes of one answer: the memory that is judged is not to be that of this test
 ENOUGH = 4.0        # seconds of the processor: then no further thread and no further address is asked about
 SEVERAL = (1 << 64) - 1
 NO_ADDRESS = 0x6666_0000_1000
@@ -80,7 +81,7 @@ class Calls:
 
     def query(self, name, *arguments):
         rows = self.call(f"clr_query_{name}", self.runtime, *arguments)
-        answer, text, size = [], ctypes.c_void_p(), ctypes.c_size_t()
+        answer, kept, text, size = [], 0, ctypes.c_void_p(), ctypes.c_size_t()
         for _ in range(MOST_BATCHES if rows else 0):
             error, began = CError(), time.process_time()
             more = self.functions.clr_rows_next(rows, ctypes.byref(text), ctypes.byref(size), ctypes.byref(error))
@@ -90,9 +91,12 @@ class Calls:
                 if more < 0:
                     self.judge_error(f"clr_query_{name}", error)
                 break
-            answer += self.parsed(f"clr_query_{name}", text, size.value)["rows"]
+            batch = self.parsed(f"clr_query_{name}", text, size.value)["rows"]
+            self.rows += len(batch)
+            kept += size.value
+            if kept < MOST_KEPT:
+                answer += batch
         self.functions.clr_rows_close(rows)
-        self.rows += len(answer)
         return answer
 
     def heap_table(self):
