@@ -103,7 +103,8 @@ def difference(claim, true, text_damaged):
     if same(claim, true):
         return None
     known_less = claim["degraded"] or claim["from"] == "token"
-    of_the_same = claim["token"] == true["token"] and claim["desc"] == true["desc"] and claim["start"] == true["start"]
+    # A record that says that the runtime made the method takes its token away.
+    of_the_same = claim["token"] in (None, true["token"]) and claim["desc"] == true["desc"] and claim["start"] == true["start"]
     if of_the_same and (known_less or text_damaged):
         return None
     # Where a module's metadata cannot be had, nothing tells that a damaged token is another method's; the plugin says that it has no metadata.
