@@ -308,10 +308,11 @@ TEST_CASE("An assembly that is mapped at many places is compared at the first of
       mappings.push_back(mapping);
     }
   const Address last = (count - 1) * 0x10000;
-  ElfCore core(ElfCoreBuilder(x64)
-                   .segment(laid_out + last + 0x4000, data_page(pe, laid_out + last, 0))
-                   .files(mappings)
-                   .build());
+  const auto bytes = ElfCoreBuilder(x64)
+                         .segment(laid_out + last + 0x4000, data_page(pe, laid_out + last, 0))
+                         .files(mappings)
+                         .build();
+  ElfCore core(bytes);
   FileOverlay overlay(core);
   const bool proven = count == PeModuleFile::max_compared;
   CHECK(read_some(overlay, laid_out + last, 16).size() == (proven ? 16 : 0));
