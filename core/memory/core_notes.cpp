@@ -53,7 +53,9 @@ public:
 
 private:
   void problem(std::string text) {
-    if (out_.problems.size() < CoreNotes::max_problems) out_.problems.push_back(std::move(text));
+    if (out_.problems.size() >= CoreNotes::max_problems) return;
+    const bool last = out_.problems.size() + 1 == CoreNotes::max_problems;
+    out_.problems.push_back(last ? "more is wrong with the notes than is told" : std::move(text));
   }
   std::uint64_t word(Bytes bytes, std::size_t index) const {
     return decode_word(bytes.subspan(index * format_.word_size()), format_);
@@ -90,7 +92,9 @@ private:
     const std::size_t pairs = bytes.size() / (2 * format_.word_size());
     for (std::size_t i = 0; i < pairs; ++i) {
       const std::uint64_t key = word(bytes, 2 * i);
-      if (key == 0 /* AT_NULL */ || out_.auxv.size() == CoreNotes::max_auxiliary) break;
+      if (key == 0 /* AT_NULL */) break;
+      if (out_.auxv.size() == CoreNotes::max_auxiliary)
+        return problem("the auxiliary vector (NT_AUXV) is too long: its end was not read");
       out_.auxv.emplace(key, word(bytes, 2 * i + 1));
     }
   }

@@ -87,6 +87,8 @@ std::vector<std::string> deadlock_lines(const Deadlock& deadlock, LockReporter& 
     victims.push_back(locks.thread_text(os_id));
   }
   if (!victims.empty()) lines.push_back(fmt::format("  behind them wait {}", fmt::join(victims, ", ")));
+  if (deadlock.more_victims)
+    lines.push_back("  who else waits behind them is not known: too many waits lead there");
   return lines;
 }
 

@@ -58,7 +58,7 @@ std::string_view to_string(GcReport::Spot spot) {
 
 GcReport report_gc_info(Runtime& runtime, const CodeBlock& block) {
   ExecutionManager& code = *runtime.code();
-  GcReport report{.address = block.ip, .answer = runtime.describe(block)};
+  GcReport report{.address = block.ip, .answer = runtime.describe(block, BodyFound::by_address)};
   const Target& target = code.target();
   const GcInfoLocation at = code.gc_info(block);
   report.offset = code.relative_offset(block);

@@ -126,6 +126,10 @@ const std::vector<Deadlock>& LockReporter::deadlocks(const HeapWalkOptions& opti
   if (!deadlocks_) {
     const WaitEdges& all = edges(options);
     deadlocks_ = find_deadlocks(*table_, all);
+    if (std::ranges::any_of(*deadlocks_, &Deadlock::more_victims) &&
+        table_->problems.size() < max_lock_problems)
+      table_->problems.push_back(fmt::format(
+          "more than {} waits lead to deadlocks: not all that wait behind them are told", max_victim_steps));
     try {
       if (const std::optional<ThreadPoolState> pool = read_thread_pool(*runtime_->objects()))
         if (auto starved = find_pool_deadlock(

@@ -63,11 +63,11 @@ public:
     for (const WaitGraph::Edge& edge : graph.edges()) in_[edge.to].push_back(edge.from);
   }
 
-  std::vector<std::uint64_t> of(const std::set<std::uint32_t>& members) {
+  void find(const std::set<std::uint32_t>& members, Deadlock& deadlock) {
     ++search_;
     std::vector<std::uint32_t> open(members.begin(), members.end());
     for (const std::uint32_t member : open) seen_[member] = search_;
-    std::vector<std::uint64_t> victims;
+    std::vector<std::uint64_t>& victims = deadlock.victims;
     while (!open.empty() && steps_ < max_victim_steps) {
       const std::uint32_t node = open.back();
       open.pop_back();
@@ -80,7 +80,7 @@ public:
       }
     }
     std::ranges::sort(victims);
-    return victims;
+    deadlock.more_victims = !open.empty();
   }
 
 private:
@@ -175,7 +175,7 @@ std::vector<Deadlock> find_deadlocks(const LockTable& table, const WaitEdges& ed
     for (const std::size_t edge : knot.others) add(edge);
     note_holders(deadlock.members);
     deadlock.kind = kind_of(deadlock);
-    deadlock.victims = victims.of(members);
+    victims.find(members, deadlock);
     found.push_back(std::move(deadlock));
   }
   return found;

@@ -55,6 +55,7 @@ struct Deadlock {
   std::vector<DeadlockMember> members;
   std::size_t cycle = 0;              // how many of them form the cycle
   std::vector<std::uint64_t> victims; // threads outside that wait for a member, in the end
+  bool more_victims = false;          // there may be others: max_victim_steps ended the search
   bool certain = true;
   bool ends = false; // a member waits for a limited time
 };

@@ -92,6 +92,7 @@ private:
     out.line("{:#018x} {}", object, holders.type_of(object));
     if (!in_only_) {
       const std::size_t found = count(Way::out, object, holders, out);
+      if (out.interrupted()) return;
       out.line("  refers to {} {}", found, found == 1 ? "object" : "objects");
       for_each(Way::out, object, holders, out, [&](const HeapReference& reference) {
         out.line("    {:<24} {:#018x} {}",
@@ -101,6 +102,7 @@ private:
     }
     if (out_only_) return;
     const std::size_t found = count(Way::in, object, holders, out);
+    if (out.interrupted()) return;
     out.line("  {} {} to it", found, found == 1 ? "reference leads" : "references lead");
     for_each(Way::in, object, holders, out, [&](const HeapReference& reference) {
       out.line("    {:#018x} {} {}", reference.from, holders.type_of(reference.from), reference.field);

@@ -280,6 +280,8 @@ TEST_CASE("Lying sizes read nothing that is not there") {
     const ElfCore core(builder.build());
     CHECK(core.notes().auxv.size() == CoreNotes::max_auxiliary);
     CHECK(core.problems().size() <= CoreNotes::max_problems + 2); // two are not of notes
+    CHECK(has_problem(core, "the auxiliary vector (NT_AUXV) is too long"));
+    CHECK(has_problem(core, "more is wrong with the notes than is told"));
     CHECK(has_problem(core, "NT_PRSTATUS"));
   }
   SECTION("lists of mapped files that are too long") {

@@ -124,6 +124,7 @@ TEST_CASE("who waits behind thousands of deadlocks is told of those that come fi
   REQUIRE(found.size() == pairs);
   CHECK(found.front().victims == std::vector<std::uint64_t>{1});
   CHECK(found.back().victims.empty() == (pairs == 4'000)); // behind 8,000 tasks, and so are those before
+  CHECK(found.back().more_victims == (pairs == 4'000));
 }
 
 TEST_CASE("what may still go on is no deadlock", "[deadlock]") {
