@@ -44,10 +44,10 @@ RowStream::Producer reference_rows(Address object, bool to_it) {
     HeapHolders& holders = holders_of(inspection);
     if (to_it)
       holders.for_each_referrer(
-          object, [&](const HeapReference& reference) { return emit(dump(in_json(reference, holders))); });
+          object, [&](const HeapReference& reference) { return emit(in_json(reference, holders)); });
     else
       holders.for_each_reference(
-          object, [&](const HeapReference& reference) { return emit(dump(out_json(reference, holders))); });
+          object, [&](const HeapReference& reference) { return emit(out_json(reference, holders)); });
     return Json();
   };
 }

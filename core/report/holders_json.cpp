@@ -65,17 +65,28 @@ std::string finalizers_json(HeapHolders& holders) {
   return text;
 }
 
-Json out_json(const HeapReference& reference, HeapHolders& holders) {
-  return {{"to", hex(reference.to)},
-          {"field", known_text(reference.field)},
-          {"offset", reference.offset ? Json(*reference.offset) : Json()},
-          {"type", known_text(holders.type_of(reference.to))}};
+std::string out_json(const HeapReference& reference, HeapHolders& holders) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.hex("to", reference.to);
+  json.text_or_null("field", reference.field);
+  json.key("offset");
+  reference.offset ? json.number(*reference.offset) : json.null();
+  json.text_or_null("type", holders.type_of(reference.to));
+  json.end_object();
+  return text;
 }
 
-Json in_json(const HeapReference& reference, HeapHolders& holders) {
-  return {{"from", hex(reference.from)},
-          {"field", known_text(reference.field)},
-          {"type", known_text(holders.type_of(reference.from))}};
+std::string in_json(const HeapReference& reference, HeapHolders& holders) {
+  std::string text;
+  JsonWriter json(text);
+  json.begin_object();
+  json.hex("from", reference.from);
+  json.text_or_null("field", reference.field);
+  json.text_or_null("type", holders.type_of(reference.from));
+  json.end_object();
+  return text;
 }
 
 Json to_json(const HeapVerification& found) {

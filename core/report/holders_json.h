@@ -12,9 +12,9 @@ namespace clr {
 Json to_json(const GcHandle& handle, HeapHolders& holders);
 // The form of `clr finalizers --json`, as text: a queue has millions of objects.
 std::string finalizers_json(HeapHolders& holders);
-// An element of "out" and of "in" in `clr refs --json`.
-Json out_json(const HeapReference& reference, HeapHolders& holders);
-Json in_json(const HeapReference& reference, HeapHolders& holders);
+// An element of "out" and of "in" in `clr refs --json`, as text: an array has millions of references.
+std::string out_json(const HeapReference& reference, HeapHolders& holders);
+std::string in_json(const HeapReference& reference, HeapHolders& holders);
 Json to_json(const HeapRoot& root);
 // The same with the type of its object: a row of `clr roots --json` that is not of a stack.
 Json root_json(const HeapRoot& root, const std::string& type);

@@ -9,7 +9,6 @@
 #include "extension/commands/parser.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <functional>
 
@@ -72,8 +71,9 @@ private:
     const auto list = [&](std::string_view name, Way way, auto row) {
       json.key(name);
       json.begin_array();
+      if (out.interrupted()) return json.end_array();
       for_each(way, object, holders, out, [&](const HeapReference& reference) {
-        json.raw(dump(row(reference, holders)));
+        json.raw(row(reference, holders));
         out.write(text);
         text.clear();
       });
@@ -100,7 +100,7 @@ private:
                  reference.to, holders.type_of(reference.to));
       });
     }
-    if (out_only_) return;
+    if (out_only_ || out.interrupted()) return;
     const std::size_t found = count(Way::in, object, holders, out);
     if (out.interrupted()) return;
     out.line("  {} {} to it", found, found == 1 ? "reference leads" : "references lead");

@@ -335,7 +335,7 @@ private:
       attempt([&] {
         dump(to_json(roots[i]));
         holders.for_each_reference(roots[i].object, [&](const HeapReference& reference) {
-          dump(out_json(reference, holders));
+          out_json(reference, holders);
           attempt([&] {
             for (const std::size_t most : {1, 2})
               for (const HeapPath& path : holders.paths(reference.to, most)) dump(to_json(path));
