@@ -1,5 +1,6 @@
 #include "extension/lldb/output.h"
 
+#include "core/memory/error.h"
 #include "extension/lldb/newer_api.h"
 
 #include <unistd.h>
@@ -13,6 +14,13 @@ namespace {
 constexpr std::size_t flush_size = 1 << 16;
 // LLDB formats every text twice that does not fit into 1024 bytes, the first time only to measure it.
 constexpr std::size_t print_size = 1000;
+
+std::string too_long() {
+  return fmt::format(
+      "the answer is longer than {} MB, which is the most that LLDB is given to keep: the rest "
+      "is left out; ask for a part of it",
+      Output::max_text / 1'000'000);
+}
 } // namespace
 
 void Output::add_line(std::string_view text) {
@@ -38,6 +46,10 @@ void Output::write_of_lldb(std::string_view text) {
 }
 
 void Output::flush_when_large() {
+  if (handed_over_ + buffer_.size() > max_text + room_for_ends) {
+    buffer_.clear();
+    throw Error(ErrorKind::invalid_argument, too_long());
+  }
   if (buffer_.size() >= flush_size) flush();
 }
 
@@ -45,11 +57,13 @@ void Output::flush() {
   if (buffer_.empty()) return;
   for (std::size_t at = 0; at < buffer_.size(); at += print_size)
     result_->Printf("%.*s", static_cast<int>(std::min(print_size, buffer_.size() - at)), buffer_.data() + at);
+  handed_over_ += buffer_.size();
   buffer_.clear();
 }
 
 void Output::error(std::string_view text) {
   flush();
+  if (told_ && handed_over_ >= max_text) return; // a consequence
   result_->SetError(printable(text).c_str());
 }
 
@@ -78,6 +92,9 @@ bool Output::interrupted() {
   if (!told_ && (debugger_.GetCommandInterpreter().WasInterrupted() || interrupt_requested(debugger_))) {
     told_ = true;
     error("interrupted");
+  } else if (!told_ && handed_over_ >= max_text) {
+    error(too_long());
+    told_ = true;
   }
   return told_;
 }

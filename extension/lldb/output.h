@@ -1,4 +1,4 @@
-// Where a command writes: LLDB's return object, piece by piece, and whether the user asked to stop. Texts
+// Where a command writes: LLDB's return object, piece by piece, and whether it should end. Texts
 // hold names and strings of the target: here, and nowhere before, they become what a terminal may be given
 // (core/memory/utf8.h).
 #pragma once
@@ -42,16 +42,26 @@ public:
   // Hands over what is buffered.
   void flush();
 
-  // True once the user pressed Ctrl-C during this command. Cheap enough for every row.
+  // True once the user pressed Ctrl-C during this command, or its text has reached max_text; the command has
+  // an error then. Cheap enough for every row.
   bool interrupted();
 
+  // Bytes of text of one command. LLDB keeps all of it, twice while it grows beyond a power of two; this is
+  // below 2^29.
+  static constexpr std::size_t max_text = 500'000'000;
+
 private:
+  // For what ends a list behind max_text: totals, brackets of JSON.
+  static constexpr std::size_t room_for_ends = 1'000'000;
+
   void add_line(std::string_view text);
+  // Throws Error where a command does not end although its text has reached max_text.
   void flush_when_large();
 
   lldb::SBDebugger debugger_;
   lldb::SBCommandReturnObject* result_;
   std::string buffer_;
+  std::size_t handed_over_ = 0; // bytes
   bool told_ = false;
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };

@@ -39,6 +39,7 @@ from structures import Structures
 SLOWEST = 10.0             # seconds of the processor for one command: others use this machine, too
 LONGEST = 30.0             # seconds by the clock: it waits for something
 LARGEST = 1 << 20          # KB resident
+KEPT = 32 << 20            # bytes of a command's text that are looked at
 ASSEMBLY = "/tmp/situations/bin/situations/debug/situations.dll"
 BUILT_PDB = "/tmp/situations/obj/situations/debug/situations.pdb"
 
@@ -72,7 +73,7 @@ class Run:
         self.texts, self.seconds = {}, {}
         timer = threading.Timer(LONGEST * 3, self.kill)
         timer.start()
-        self.output = self.read(lines)
+        self.read(lines)
         _, status, usage = os.wait4(self.process.pid, 0)
         timer.cancel()
         self.process.returncode = os.waitstatus_to_exitcode(status)
@@ -105,20 +106,20 @@ class Run:
         return now
 
     def read(self, lines):
-        """All output; on the way the text of each command and how long it took. LLDB echoes each."""
-        whole, rest, current, began = [], list(lines), None, self.clocks()
+        """How long each command took, and its text, of a very long one the beginning. LLDB echoes each."""
+        rest, current, began, size = list(lines), None, self.clocks(), 0
         for line in self.process.stdout:
-            whole.append(line)
             text = line.decode(errors="surrogateescape")
             if rest and text.rstrip("\n") == f"(lldb) {rest[0]}":
                 began = self.took(current, began)
                 current = rest.pop(0)
                 self.texts.setdefault(current, [])
-            elif current is not None:
+                size = 0
+            elif current is not None and size < KEPT:
                 self.texts[current].append(text)
+                size += len(line)
         self.took(current, began)
         self.texts = {command: "".join(parts) for command, parts in self.texts.items()}
-        return b"".join(whole).decode(errors="surrogateescape")
 
 
 STRACE = shutil.which("strace")
@@ -323,7 +324,7 @@ CASES = {
     **hostile_files.CASES,
     **hostile_cases.CASES,
 }
-OWN_COMMANDS = {**hostile_cases.OWN_COMMANDS, **hostile_files.OWN_COMMANDS}
+OWN_COMMANDS = {**hostile_cases.OWN_COMMANDS, **hostile_files.OWN_COMMANDS, **hostile_waits.OWN_COMMANDS}
 
 
 class OwnWords:

@@ -92,6 +92,15 @@ def make_fields(seed):
     return make
 
 
+def add_objects(core, data):
+    """Objects in a region of large objects that has none."""
+    core.add_memory([(GROWN, bytes(40) + data + bytes(-(40 + len(data)) % PAGE), 1)])
+    segment = next(s for s in core.structures.answers["clr heap --json"]["heaps"][0]["segments"] if s["generation"] == "loh" and s["begin"] == s["end"])
+    region, empty, end = int(segment["address"], 16), int(segment["begin"], 16), GROWN + 40 + len(data)
+    for offset in range(0, 40, 8):   # of a heap_segment: allocated, committed, reserved, used, mem
+        core.put(region + offset, GROWN + 40 if offset == 32 else end if core.word(region + offset) == empty else end + PAGE & ~(PAGE - 1))
+
+
 def grow_heap(core, count, who_goes_on, what_is_awaited):
     """`count` more async methods in a region of large objects that has none, by number: who goes on behind each (None: nobody) and which one each awaits
     (None: the source that `Simple.Equal` awaits)."""
@@ -111,11 +120,7 @@ def grow_heap(core, count, who_goes_on, what_is_awaited):
         table, _, context, _, _, *flags, _, _ = words[task is not None]
         boxes.append(struct.pack("<15Q", table, 0, context, 0, at(who_goes_on(i)), *flags, at(i) + BOX, 0,
                                  core.word(machines[task is not None]), core.word(machines[task is not None] + 8), at(i), source if task is None else at(task), 0))
-    core.add_memory([(GROWN, bytes(40) + b"".join(boxes) + bytes(-(40 + len(boxes) * (BOX + MACHINE)) % PAGE), 1)])
-    segment = next(s for s in core.structures.answers["clr heap --json"]["heaps"][0]["segments"] if s["generation"] == "loh" and s["begin"] == s["end"])
-    region, empty, end = int(segment["address"], 16), int(segment["begin"], 16), at(count)
-    for offset in range(0, 40, 8):   # of a heap_segment: allocated, committed, reserved, used, mem
-        core.put(region + offset, begin if offset == 32 else end if core.word(region + offset) == empty else end + PAGE & ~(PAGE - 1))
+    add_objects(core, b"".join(boxes))
     return count
 
 
@@ -124,6 +129,14 @@ def make_long_chains(core, folder):
     length = 10_000
     return grow_heap(core, 500_000, lambda i: i + 1 if i < length - 1 else None if i == length - 1 else 0,
                      lambda i: None if i >= length else i - 1 if i else length)
+
+
+def make_references(core, folder):
+    """An array of twelve million references: the text of all would have 800 MB, which LLDB keeps."""
+    count = 12_000_000
+    row = next(r for r in core.structures.answers[ASKED[2]] if in_core(core, int(r["address"], 16), 32) and core.word(int(r["address"], 16) + 8))
+    add_objects(core, struct.pack("<QQ", core.word(core.word(int(row["address"], 16) + 8)) & ~7, count) + struct.pack("<Q", GROWN + 40) * count + bytes(8))
+    return count
 
 
 def make_pairs(core, folder):
@@ -141,5 +154,9 @@ CASES = {
     "2,000 threads that wait": make_threads,
     "async methods with the same 10,000 callers": make_long_chains,
     "pairs of async methods": make_pairs,
+    "twelve million references": make_references,
     "files that a user names": make_named_files,   # clr heap --diff wants a heap
 }
+# Nine million lines, which `clr refs` prints without --json, cost LLDB 15 seconds to write.
+ARRAY = f"{GROWN + 40:#x}"
+OWN_COMMANDS = {"twelve million references": ["clr heap --stat", "clr objects -m 1000000", f"clr object {ARRAY}", f"clr refs --json {ARRAY}", f"clr root {ARRAY}", f"clr retained {ARRAY}"]}
