@@ -28,7 +28,9 @@ InstanceTable::InstanceTable(const Target& target, const MethodTables& tables, A
 
 void InstanceTable::visit(Address index, const std::function<bool(Address)>& visit) const {
   Address entry = target_->read_pointer(buckets_ + (index + reserved) * target_->pointer_size());
+  std::size_t left = max_chain;
   while (entry != 0 && (entry & 1) == 0) {
+    if (left-- == 0) throw_corrupt(entry, "a chain of a hash table of types that has too many entries");
     if (!visit(target_->read_pointer(entry + static_cast<Address>(value_)) & ~Address{1})) return;
     entry = target_->read_pointer(entry + static_cast<Address>(next_));
   }
@@ -64,16 +66,15 @@ bool InstanceTable::prove() const {
   std::size_t seen = 0;
   bool right = true;
   for (Address i = 0; i < std::min(chains_, max_proof_chains) && right && seen < proof_instances; ++i) {
-    std::size_t length = 0;
     visit(i, [&](Address handle) {
-      if (handle == 0 || is_type_desc(handle)) return ++length < max_chain;
+      if (handle == 0 || is_type_desc(handle)) return true;
       const MethodTable table = tables_->read(handle);
       const std::vector<Address> arguments = tables_->generic_arguments(table);
       if (!arguments.empty() && table.typedef_rid() != 0) {
         right = chain_of(type_def_token | table.typedef_rid(), arguments) == i;
         ++seen;
       }
-      return right && seen < proof_instances && ++length < max_chain;
+      return right && seen < proof_instances;
     });
   }
   return right && seen == proof_instances;
@@ -84,14 +85,12 @@ std::optional<Address> InstanceTable::find(Address owner, std::uint32_t rid,
   if (!is_proven()) return std::nullopt;
   try {
     Address found = 0;
-    std::size_t length = 0;
     visit(chain_of(type_def_token | rid, arguments), [&](Address handle) {
       if (is_of(handle, owner, rid) &&
           std::ranges::equal(tables_->generic_arguments(tables_->read(handle)), arguments))
         found = handle;
-      return found == 0 && ++length < max_chain;
+      return found == 0;
     });
-    if (found == 0 && length == max_chain) return std::nullopt;
     return found;
   } catch (const Error&) {
     return std::nullopt;
@@ -101,14 +100,13 @@ std::optional<Address> InstanceTable::find(Address owner, std::uint32_t rid,
 Address InstanceTable::find_vector(Address element) const {
   Address found = 0;
   try {
-    std::size_t length = 0;
     if (chains_ != 0)
       visit(chain_of(vector_kind, {&element, 1}), [&](Address handle) {
         if (handle != 0 && !is_type_desc(handle)) {
           const MethodTable table = tables_->read(handle);
           if (table.is_szarray() && table.per_inst_info == element) found = handle;
         }
-        return found == 0 && ++length < max_chain;
+        return found == 0;
       });
   } catch (const Error&) {
     // Not found.

@@ -23,7 +23,7 @@ public:
 
   Address chains() const { return chains_; }
   // Visits the TypeHandles of a chain, `index` of chains(), until `visit` says false. Throws Error for
-  // missing memory. Cost: 1 read, and 2 for each handle.
+  // missing memory, and behind max_chain handles. Cost: 1 read, and 2 for each handle.
   void visit(Address index, const std::function<bool(Address)>& visit) const;
 
   // The MethodTable of the instance of a generic type, which row `rid` of `owner` defines, with these

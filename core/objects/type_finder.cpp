@@ -375,6 +375,7 @@ void TypeFinder::forget() {
   listed_.clear();
   all_listed_ = false;
   instance_count_ = 0;
+  chain_count_ = 0;
   instance_tables_.clear();
   core_types_.clear();
   global_tables_.clear();

@@ -77,6 +77,7 @@ public:
   MethodNames& names() { return *names_; }
 
   static constexpr std::size_t max_instances = 1'000'000; // entries of all hash tables of types
+  static constexpr std::size_t max_lost_chains = 1'000;   // of one such table, that cannot be read
   static constexpr std::uint32_t max_locals = 65'535;     // of a method; the format's own limit
   static constexpr unsigned max_forwards = 8;             // modules that forward a type to another module
 
@@ -124,6 +125,7 @@ private:
   std::map<std::pair<Address, std::uint32_t>, std::vector<Address>> instances_; // by module and rid
   std::unordered_map<Address, KeyedInstances> instances_by_key_;                // by definition
   std::size_t instance_count_ = 0;
+  Address chain_count_ = 0; // of the tables in listed_
   std::unordered_map<Address, std::optional<InstanceTable>>
       instance_tables_;                                         // by module; nothing: unreadable
   std::unordered_map<std::string, Address> core_types_;         // by name; 0: not found

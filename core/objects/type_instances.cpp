@@ -101,21 +101,23 @@ InstanceTable* TypeFinder::table_of_instances(Address module) {
 void TypeFinder::list_instances(Address module) {
   InstanceTable* const table = listed_.insert(module).second ? table_of_instances(module) : nullptr;
   if (table == nullptr) return;
-  try {
-    for (Address i = 0; i < table->chains() && instance_count_ < max_instances; ++i)
-      table->visit(i, [&](Address handle) {
-        if (!is_type_desc(handle) && handle != 0) {
-          const std::uint32_t rid =
-              target_->read_u32(target_->field_address(handle, "MethodTable", "MTFlags2")) >> 8;
-          const Address owner =
-              target_->read_pointer(target_->field_address(handle, "MethodTable", "Module"));
-          if (rid != 0) instances_[{owner, rid}].push_back(handle);
-          ++instance_count_;
-        }
-        return instance_count_ < max_instances;
-      });
-  } catch (const Error&) {
-    // The instances in the rest of this table stay unknown.
+  const auto take = [&](Address handle) {
+    if (!is_type_desc(handle) && handle != 0) {
+      const std::uint32_t rid =
+          target_->read_u32(target_->field_address(handle, "MethodTable", "MTFlags2")) >> 8;
+      const Address owner = target_->read_pointer(target_->field_address(handle, "MethodTable", "Module"));
+      if (rid != 0) instances_[{owner, rid}].push_back(handle);
+    }
+    return ++instance_count_ < max_instances;
+  };
+  std::size_t lost = 0;
+  for (Address i = 0; i < table->chains() && lost < max_lost_chains; ++i) {
+    if (instance_count_ == max_instances || chain_count_++ == InstanceTable::max_chains) return;
+    try {
+      table->visit(i, take);
+    } catch (const Error&) {
+      ++lost; // the rest of this chain stays unknown
+    }
   }
 }
 

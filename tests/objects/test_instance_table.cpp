@@ -146,6 +146,30 @@ TEST_CASE("a chain without end does not go on for ever", "[instance_table]") {
   CHECK_FALSE(table.find(r.core_lib, 99, std::vector{r.dog_type}));
 }
 
+TEST_CASE("a chain without end costs a list of all instances nothing else", "[instance_table]") {
+  constexpr std::uint32_t locals_of_dogs = 14; // StandAloneSig: List<Dog>
+  constexpr std::uint32_t list_rid = 7;
+  // Of pointers and the like nobody counts the instances; of types that cannot be read nothing is known.
+  for (const Address handle : {Address{0x5002}, Address{0}, Address{0x6660'0000'1000}}) {
+    ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
+    Chains made(r, 3); // too few for a proof
+    const Address list_of_dog = made.instance(list_rid, {r.dog_type});
+    made.give_to(r.core_lib);
+    const Target target = r.runtime.target.target();
+    const Address hash =
+        target.read_pointer(target.field_address(r.core_lib, "Module", "AvailableTypeParams"));
+    const Address buckets = target.read_pointer(target.field_address(hash, "EETypeHashTable", "Buckets"));
+    const Address first = r.runtime.target.record("TypeHashEntry", {{"Value", handle}, {"Next", 1}});
+    const Address second = r.runtime.target.record("TypeHashEntry", {{"Value", handle}, {"Next", first}});
+    r.runtime.target.set(first, "TypeHashEntry", "Next", second);
+    for (std::uint32_t i = 0; i < 3; ++i)
+      if (i != made.place(0x0200'0000 | list_rid, {r.dog_type}))
+        r.memory.at(buckets + (i + 3) * 8).pointer(first);
+    ObjectView view(r, r.memory);
+    CHECK(view.objects.finder().locals(locals_of_dogs, {.module = r.app}).at(0)->method_table == list_of_dog);
+  }
+}
+
 TEST_CASE("an instance is looked for without a list of all, where the chains are proven",
           "[instance_table]") {
   constexpr std::uint32_t locals_of_dogs = 14; // StandAloneSig: List<Dog>
