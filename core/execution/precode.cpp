@@ -55,6 +55,7 @@ struct Precodes::Machine {
       if (mask[i] == std::byte{0} && code[i] != bytes[i]) return false;
     return true;
   }
+  std::uint8_t size_of(PrecodeKind kind) const { return kind == PrecodeKind::fixup ? fixup_size : stub_size; }
   PrecodeKind stub_kind(std::uint8_t type) const {
     if (type == 0) return PrecodeKind::invalid; // an unused slot
     for (auto [value, kind] : stub_types)
@@ -191,7 +192,8 @@ Precodes::Precode Precodes::containing(Address address) const {
   for (const std::uint8_t size : {machine.stub_size, machine.fixup_size}) {
     if (size == 0) continue;
     Precode precode = at_entry(page + (pc - page) / size * size);
-    if (precode.kind != PrecodeKind::invalid) return precode;
+    // One of the other size would end before the address, or begin elsewhere.
+    if (precode.kind != PrecodeKind::invalid && machine.size_of(precode.kind) == size) return precode;
   }
   return {};
 }
@@ -209,8 +211,7 @@ std::optional<Precodes::Part> Precodes::part_at(Address address) const {
       if (code) throw;
     }
     if (!precode.method_desc) continue;
-    const Address begin = precode.entry + distance,
-                  end = begin + (precode.kind == PrecodeKind::fixup ? machine.fixup_size : machine.stub_size);
+    const Address begin = precode.entry + distance, end = begin + machine.size_of(precode.kind);
     if (end <= begin) continue; // its words would go on at address 0
     return Part{
         .begin = begin, .end = end, .method_desc = *precode.method_desc, .code = code, .kind = precode.kind};

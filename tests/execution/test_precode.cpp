@@ -130,6 +130,27 @@ TEST_CASE("a range of precodes") {
   }
 }
 
+TEST_CASE("a precode of one size holds nothing of the other") {
+  PrecodeBuilder p({.pointer_size = 8, .cpu = Cpu::x64}, 3);
+  const Address fixup = p.precode(0, true, 0), stub = p.precode(1, false, p.stub_data_type());
+  p.b.types().set(p.data_of(fixup), "FixupPrecodeData", "MethodDesc", 0x0202'bbb0);
+  p.b.types().set(p.data_of(stub), "StubPrecodeData", p.secret(), 0x0101'aaa0);
+  p.b.section({.begin = fixup & ~Address{0xFFFF},
+               .end = fixup + 0x8000,
+               .flags = RangeSection::range_list_flag,
+               .range_list = 0x5550'0000});
+  const Target target = p.b.target();
+  constexpr Address size = 8; // and of others 24
+  p.b.types().set(
+      target.field_address(target.global("PlatformMetadata"), "PlatformMetadata", "PrecodeMachineDescriptor"),
+      "PrecodeMachineDescriptor", "FixupStubPrecodeSize", size);
+  ExecutionManager manager(target);
+  CHECK(manager.precode_part(fixup + 5)->end == fixup + size);
+  CHECK_FALSE(manager.precode_part(fixup + 12));
+  CHECK(manager.precode_part(stub + 12)->begin == stub);
+  CHECK(manager.precode_part(stub + 12)->end == stub + 24);
+}
+
 TEST_CASE("words of a precode that would go on at address 0") {
   constexpr Address page = 0x4000, top = 0 - 2 * page;
   PrecodeBuilder p({.pointer_size = 8, .cpu = Cpu::x64}, 3, 0, top);
