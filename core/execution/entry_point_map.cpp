@@ -58,6 +58,7 @@ std::optional<Address> EntryPointMap::find(Address key) const {
   std::uint32_t seed = static_cast<std::uint32_t>(key >> 2);
   const std::uint32_t step = 1 + (static_cast<std::uint32_t>(key >> 5) + 1) % (count - 1);
   for (std::uint32_t probe = 0; probe < count; ++probe, seed += step) {
+    if (probe == max_probes) throw_corrupt(buckets().first, "a hash map in which look-ups do not end");
     const Bucket bucket = read_bucket(seed % count);
     for (unsigned slot = 0; slot < slots_per_bucket; ++slot)
       if (bucket.keys[slot] == key) return decode(bucket.values[slot]);

@@ -17,10 +17,12 @@ public:
 
   // The value of `key`; nothing when the map does not hold it. Cost: 1 read per probe, usually one probe; 2
   // more reads in the first call. Throws Error{memory_missing}, Error{corrupt} for a map with an impossible
-  // number of buckets.
+  // number of buckets, and where a look-up has not ended after max_probes.
   std::optional<Address> find(Address key) const;
 
   static constexpr std::uint64_t max_buckets = 1u << 26;
+  // The runtime makes a larger map when it has found no room for a key in 8 buckets.
+  static constexpr std::uint32_t max_probes = 128;
   static constexpr unsigned slots_per_bucket = 4;
 
 private:

@@ -48,6 +48,28 @@ TEST_CASE("a hash map with collisions, overflow and a duplicate") {
   }
 }
 
+TEST_CASE("a hash map in which every bucket has overflowed") {
+  constexpr Address word = 8, bucket = 8 * word, overflow = Address{1} << 63;
+  for (const std::uint32_t count : {97u, 197u}) {
+    ExecutionBuilder b({.pointer_size = word, .cpu = Cpu::x64});
+    const Address map_at = b.types().record("HashMap");
+    b.hash_map(map_at, {{0x100, 0x10}}, true, count);
+    const Address cells = b.target().read_pointer(map_at + 16);
+    for (Address i = 1; i <= count; ++i) {
+      const Address value = cells + i * bucket + 4 * word;
+      b.memory().at(value).pointer(b.target().read_pointer(value) | overflow);
+    }
+    const Target target = b.target();
+    const EntryPointMap map(target, map_at);
+    CHECK(map.find(0x100) == Address{0x10});
+    std::optional<Address> found;
+    const auto fault = fault_of([&] { found = map.find(0x104); });
+    CHECK_FALSE(found);
+    REQUIRE(fault.has_value() == (count > EntryPointMap::max_probes));
+    if (fault) CHECK(fault->kind() == ErrorKind::corrupt);
+  }
+}
+
 TEST_CASE("hash maps with impossible sizes") {
   ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
   const Address map_at = b.types().record("HashMap");
