@@ -23,7 +23,7 @@ namespace {
 
 // Of an image or a type: what a longer walk would find, a shorter finds sooner.
 constexpr std::size_t most_methods = 20;
-constexpr std::uint32_t most_functions = 4096;
+constexpr std::uint32_t most_functions = 256; // each may look for its method 4,096 functions back
 
 void name_method(MethodNames& names, Address method_desc, Address start) {
   attempt([&] {
