@@ -112,7 +112,7 @@ void TypeFinder::list_instances(Address module) {
   };
   std::size_t lost = 0;
   for (Address i = 0; i < table->chains() && lost < max_lost_chains; ++i) {
-    if (instance_count_ == max_instances || chain_count_++ == InstanceTable::max_chains) return;
+    if (instance_count_ >= max_instances || chain_count_++ >= InstanceTable::max_chains) return;
     try {
       table->visit(i, take);
     } catch (const Error&) {

@@ -106,7 +106,7 @@ class Run:
         return now
 
     def read(self, lines):
-        """How long each command took, and its text, of a very long one the beginning. LLDB echoes each."""
+        """How long each command took, and its text, of a very long one the beginning and its errors. LLDB echoes each."""
         rest, current, began, size = list(lines), None, self.clocks(), 0
         for line in self.process.stdout:
             text = line.decode(errors="surrogateescape")
@@ -115,8 +115,8 @@ class Run:
                 current = rest.pop(0)
                 self.texts.setdefault(current, [])
                 size = 0
-            elif current is not None and size < KEPT:
-                self.texts[current].append(text)
+            elif current is not None and (size < KEPT or text.startswith("error: ")):
+                self.texts[current].append(text[:KEPT])
                 size += len(line)
         self.took(current, began)
         self.texts = {command: "".join(parts) for command, parts in self.texts.items()}
@@ -402,6 +402,8 @@ def check(lldb, name, make, core, frames, usual, keep, usual_commands=COMMANDS):
             found += wrong
         except Unavailable as e:
             calls = str(e)
+        if name in hostile_waits.CUT and not any(hostile_waits.CUT[name] in text for text in run.texts.values()):
+            found.append(f"nothing says {hostile_waits.CUT[name]!r}")
         shown = sum(1 for text in run.texts.values() if re.search(r"\\x1b|\\u001b|\\u202e", text))
         if name.startswith("names") and shown < 8:
             found.append(f"only {shown} commands show a spoiled name: the test tests nothing")

@@ -149,7 +149,7 @@ TEST_CASE("a chain without end does not go on for ever", "[instance_table]") {
 TEST_CASE("a chain without end costs a list of all instances nothing else", "[instance_table]") {
   constexpr std::uint32_t locals_of_dogs = 14; // StandAloneSig: List<Dog>
   constexpr std::uint32_t list_rid = 7;
-  // Of pointers and the like nobody counts the instances; of types that cannot be read nothing is known.
+  // A pointer or the like, nothing, and a type that cannot be read: none of them is an instance.
   for (const Address handle : {Address{0x5002}, Address{0}, Address{0x6660'0000'1000}}) {
     ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
     Chains made(r, 3); // too few for a proof
