@@ -38,9 +38,18 @@ std::string joined(const std::string& document, const std::function<std::string(
 } // namespace
 
 bool DocumentFiles::may_name(const std::string& document) {
+  // They are not kept: names of a PDB share their parts, and together have thousands of times its size.
+  if (!is_possible_path(document)) {
+    if (!told_impossible_)
+      problems_.push_back("source files with longer paths than any file has: lines do not name them");
+    told_impossible_ = true;
+    return false;
+  }
   const auto known = known_.find(document);
   if (known != known_.end()) return known->second;
-  if (document.empty() || known_.size() >= max_asked) return false;
+  if (document.empty() || known_.size() >= max_asked || document.size() > max_asked_bytes - known_bytes_)
+    return false;
+  known_bytes_ += document.size();
   const std::string why = refusal(document);
   known_.emplace(document, why.empty());
   if (!why.empty() && problems_.size() < max_told)
@@ -73,6 +82,7 @@ std::string DocumentFiles::refusal_of_name(const std::string& name) const {
 }
 
 std::string DocumentFiles::refusal_of_path(const std::string& path) const {
+  if (!is_possible_path(path)) return std::string(no_possible_path);
   std::string normal = normal_path(path);
   while (normal.size() > 1 && normal.ends_with('/')) normal.pop_back(); // as a debugger does
   NamedBy named_by = NamedBy::target;

@@ -22,14 +22,16 @@ public:
 
   // Whether a debugger may be given `document`, a name of the PDB. It may when the file of this host that it
   // would open is regular and of a reasonable size, and when there is no such file: the debugger may have
-  // path maps of its own, which the user made. No target reads; asks the host's file system once for each
-  // name.
+  // path maps of its own, which the user made. It may not when no file can have this name (is_possible_path).
+  // No target reads; asks the host's file system once for each name.
   bool may_name(const std::string& document);
 
-  // Sentences about the names that were refused, each once.
+  // Sentences about the names that were refused, each once; all that no file can have are told together.
   std::vector<std::string> take_problems();
 
-  static constexpr std::size_t max_asked = 100'000;     // different names; further ones are refused
+  static constexpr std::size_t max_asked = 100'000; // different names; further ones are refused
+  // Bytes of all these names: those of real programs have 100 bytes each.
+  static constexpr std::size_t max_asked_bytes = 16u << 20;
   static constexpr std::uint64_t max_size = 256u << 20; // bytes; a debugger reads a source file whole
 
 private:
@@ -40,6 +42,8 @@ private:
   const PathMap* paths_;
   RemoteFolders remote_;
   std::unordered_map<std::string, bool> known_;
+  std::size_t known_bytes_ = 0; // of their names
+  bool told_impossible_ = false;
   std::vector<std::string> problems_;
 };
 

@@ -1,6 +1,7 @@
 #include "core/memory/core_notes.h"
 
 #include "core/memory/cpu_table.h"
+#include "core/memory/host_file.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -22,10 +23,11 @@ constexpr Layout narrow_layout{24, 72, 12, 28, 44, 124, 12};
 constexpr std::size_t status_signal = 12; // pr_cursig, 16 bits
 constexpr std::size_t name_size = 16, arguments_size = 80;
 
-std::string text_at(Bytes bytes, std::size_t at, std::size_t limit) {
+// The text as it lies there, to its NUL.
+std::string_view text_at(Bytes bytes, std::size_t at, std::size_t limit) {
   const Bytes field = bytes.subspan(at, std::min(limit, bytes.size() - at));
   const std::string_view all(reinterpret_cast<const char*>(field.data()), field.size());
-  return std::string(all.substr(0, all.find('\0')));
+  return all.substr(0, all.find('\0'));
 }
 
 class Parser {
@@ -51,12 +53,13 @@ public:
     }
   }
 
-private:
   void problem(std::string text) {
     if (out_.problems.size() >= CoreNotes::max_problems) return;
     const bool last = out_.problems.size() + 1 == CoreNotes::max_problems;
     out_.problems.push_back(last ? "more is wrong with the notes than is told" : std::move(text));
   }
+
+private:
   std::uint64_t word(Bytes bytes, std::size_t index) const {
     return decode_word(bytes.subspan(index * format_.word_size()), format_);
   }
@@ -112,21 +115,21 @@ private:
     for (std::size_t i = 0; i < count; ++i) {
       if (name_at >= bytes.size())
         return problem("the list of mapped files (NT_FILE) lacks names at its end");
-      FileMapping mapping{word(bytes, 2 + 3 * i), word(bytes, 3 + 3 * i), word(bytes, 4 + 3 * i),
-                          text_at(bytes, name_at, bytes.size())};
-      name_at += mapping.path.size() + 1;
-      name_bytes_ += mapping.path.size();
+      const std::string_view path = text_at(bytes, name_at, bytes.size());
+      name_at += path.size() + 1;
+      const Address begin = word(bytes, 2 + 3 * i), end = word(bytes, 3 + 3 * i);
+      const std::uint64_t units = word(bytes, 4 + 3 * i);
+      const bool fits = unit == 0 || units <= ~std::uint64_t{0} / unit;
+      if (end <= begin || !fits || !is_possible_path(path)) {
+        odd = true;
+        continue;
+      }
+      name_bytes_ += path.size();
       if (out_.files.size() == CoreNotes::max_file_mappings || name_bytes_ > CoreNotes::max_name_bytes)
         return problem(
             fmt::format("the list of mapped files (NT_FILE) is too long: only its first {} were read",
                         out_.files.size()));
-      const bool fits = unit == 0 || mapping.file_offset <= ~std::uint64_t{0} / unit;
-      if (mapping.end <= mapping.begin || !fits) {
-        odd = true;
-        continue;
-      }
-      mapping.file_offset *= unit;
-      out_.files.push_back(std::move(mapping));
+      out_.files.push_back({begin, end, units * unit, std::string(path)});
     }
     if (odd) problem("the list of mapped files (NT_FILE) has impossible entries, which are left out");
   }
@@ -152,19 +155,20 @@ private:
 CoreNotes parse_core_notes(std::span<const NoteSegment> segments, ElfFormat format, Cpu cpu) {
   CoreNotes notes;
   Parser parser(format, cpu, notes);
+  bool all = true, whole = true;
   for (const NoteSegment& segment : segments) {
-    const bool whole =
-        for_each_note(segment.bytes, format.order, segment.alignment, [&](const ElfNote& note) {
-          if (notes.all.size() == CoreNotes::max_notes) {
-            notes.problems.push_back(fmt::format("only the first {} notes were read", CoreNotes::max_notes));
-            return false;
-          }
-          notes.all.push_back(note);
-          parser.note(note);
-          return true;
-        });
-    if (!whole) notes.problems.push_back("the notes end in the middle of one");
+    const auto take = [&](const ElfNote& note) {
+      all = notes.all.size() < CoreNotes::max_notes;
+      if (!all) return false;
+      notes.all.push_back(note);
+      parser.note(note);
+      return true;
+    };
+    whole = for_each_note(segment.bytes, format.order, segment.alignment, take) && whole;
+    if (!all) break;
   }
+  if (!all) parser.problem(fmt::format("only the first {} notes were read", CoreNotes::max_notes));
+  if (!whole) parser.problem("the notes end in the middle of one");
   std::stable_sort(notes.files.begin(), notes.files.end(),
                    [](const FileMapping& a, const FileMapping& b) { return a.begin < b.begin; });
   return notes;

@@ -36,7 +36,8 @@ struct CoreNotes {
   // values are known for x64 and arm64 (in the order that ThreadRegisters states, with pstate behind arm64's
   // pc); for other CPUs there are none.
   std::vector<ThreadRegisters> threads;
-  std::vector<FileMapping> files; // sorted by begin; mappings that end before they begin are left out
+  std::vector<FileMapping> files; // sorted by begin; without those that end before they begin, or whose
+                                  // paths no file can have (is_possible_path)
   std::map<std::uint64_t, std::uint64_t> auxv;
   std::uint64_t process_id = 0; // 0: not known
   std::string name;             // file name of the program, at most 15 characters

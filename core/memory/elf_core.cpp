@@ -103,13 +103,17 @@ void ElfCore::parse() {
 }
 
 void ElfCore::add_notes(const GElf_Phdr& segment, std::vector<NoteSegment>& notes) {
-  if (segment.p_offset >= bytes_.size()) return;
-  std::uint64_t room = max_note_bytes;
-  for (const std::vector<std::byte>& before : note_bytes_) room -= before.size();
+  if (segment.p_offset >= bytes_.size() || segment.p_filesz == 0) return;
   const std::uint64_t size = std::min<std::uint64_t>(segment.p_filesz, bytes_.size() - segment.p_offset);
-  if (size > room)
-    problems_.push_back(fmt::format("only {} of {} of notes are used", megabytes(room), megabytes(size)));
-  note_bytes_.push_back(bytes_.read(segment.p_offset, std::min(size, room)));
+  wanted_note_size_ += size;
+  const std::uint64_t used = std::min(size, max_note_bytes - note_size_);
+  if (used == 0) return;
+  if (notes.size() == max_note_segments) {
+    ++left_out_notes_;
+    return;
+  }
+  note_bytes_.push_back(bytes_.read(segment.p_offset, used));
+  note_size_ += note_bytes_.back().size();
   notes.push_back({note_bytes_.back(), segment.p_align});
 }
 
@@ -197,6 +201,12 @@ void ElfCore::describe_problems(bool has_notes) {
                                     megabytes(bytes_.size()), megabytes(promised_size_),
                                     megabytes(cut_bytes_)));
   if (segments_.empty()) problems_.push_back("the core holds no memory");
+  if (left_out_notes_ != 0)
+    problems_.push_back(fmt::format("only {} of {} note segments are used", max_note_segments,
+                                    max_note_segments + left_out_notes_));
+  else if (wanted_note_size_ > max_note_bytes)
+    problems_.push_back(fmt::format("only {} of {} of notes are used", megabytes(max_note_bytes),
+                                    megabytes(wanted_note_size_)));
   for (const std::string& problem : notes_.problems) problems_.push_back(problem);
   if (!notes_.threads.empty()) return;
   if (!has_notes)

@@ -29,6 +29,7 @@ public:
   static constexpr std::uint64_t max_segments = 1u << 20;
   // Bytes of all notes: 3 KB for each thread, 100 bytes for each mapped file.
   static constexpr std::uint64_t max_note_bytes = 256u << 20;
+  static constexpr std::size_t max_note_segments = 64u << 10; // writers of cores make one
   // Bytes of memory beyond the size of the file. Whoever writes cores gives each segment bytes of its own, so
   // that real ones have none; program headers that share theirs could show terabytes out of a small file.
   static constexpr std::uint64_t max_shared_bytes = 64u << 20;
@@ -95,7 +96,9 @@ private:
   std::string path_;
   std::int64_t modified_ = 0;
   FileBytes bytes_;
-  std::vector<std::vector<std::byte>> note_bytes_;
+  std::vector<std::vector<std::byte>> note_bytes_;     // by note segment
+  std::uint64_t note_size_ = 0, wanted_note_size_ = 0; // bytes of all of them; that there are in the file
+  std::uint64_t left_out_notes_ = 0;                   // note segments
   ElfFormat format_;
   Platform platform_;
   std::vector<CoreSegment> segments_;

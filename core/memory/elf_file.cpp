@@ -76,11 +76,14 @@ void ElfFile::parse() {
     if (segment.memory_size > platform_.wrap(~Address{0}) - segment.address)
       fail("has a segment that leaves the address space");
     segments_.push_back(segment);
-    if (segment.type == PT_NOTE && build_id_.empty() && segment.file_size != 0 &&
-        segment.file_size <= ElfImage::max_notes_size)
-      build_id_ = find_build_id(bytes_.subspan(segment.file_offset, segment.file_size), platform_.byte_order,
-                                segment.alignment);
+    if (segment.type == PT_NOTE && build_id_.empty() && segment.file_size != 0)
+      build_id_ = find_build_id(
+          bytes_.subspan(segment.file_offset, std::min(segment.file_size, ElfImage::max_notes_size)),
+          platform_.byte_order, segment.alignment);
   }
+  for (const ElfSegment& segment : segments_)
+    if (segment.type == PT_LOAD && segment.memory_size != 0) loads_.push_back(&segment);
+  std::ranges::stable_sort(loads_, {}, &ElfSegment::address);
   linked_ = std::make_unique<LinkedMemory>(*this);
 }
 
@@ -95,9 +98,10 @@ const ElfSegment* ElfFile::segment_of_offset(std::uint64_t file_offset, std::uin
 }
 
 const ElfSegment* ElfFile::segment_at(Address address) const {
-  for (const ElfSegment& segment : segments_)
-    if (segment.type == PT_LOAD && address - segment.address < segment.memory_size) return &segment;
-  return nullptr;
+  const auto after = std::ranges::upper_bound(loads_, address, {}, &ElfSegment::address);
+  if (after == loads_.begin()) return nullptr;
+  const ElfSegment* segment = *std::prev(after);
+  return address - segment->address < segment->memory_size ? segment : nullptr;
 }
 
 MemoryRange ElfFile::relro() const {
@@ -129,9 +133,16 @@ const ElfDynamic& ElfFile::dynamic() {
 }
 
 ElfFile::Relocations& ElfFile::relocations() {
+  if (wrong_relocations_) throw Error(*wrong_relocations_);
   if (!relocations_) {
     auto made = std::make_unique<Relocations>();
-    made->tables = read_relocations(*linked_, platform_, dynamic());
+    try {
+      const std::size_t words = bytes_.size() / platform_.pointer_size;
+      made->tables = read_relocations(*linked_, platform_, dynamic(), std::min(words, max_relocations));
+    } catch (const Error& error) {
+      wrong_relocations_ = error;
+      throw;
+    }
     made->unknown = made->tables.unknown;
     for (const ElfSegment& segment : segments_)
       if (segment.type == PT_DYNAMIC) made->unknown.push_back({segment.address, segment.memory_size});

@@ -13,6 +13,7 @@ namespace clr {
 
 class ElfFile {
 public:
+  // Of all kinds together; no more than the file has words either, since each stands for a word of its own.
   static constexpr std::size_t max_relocations = 1u << 22;
 
   // Reads the file. Throws Error{io} as LoadedFile::open does; Error{corrupt} when it is no ELF module.
@@ -75,10 +76,12 @@ private:
   std::span<const std::byte> bytes_;
   Platform platform_;
   std::vector<ElfSegment> segments_;
+  std::vector<const ElfSegment*> loads_; // PT_LOADs that have memory, sorted by address
   std::vector<std::uint8_t> build_id_;
   std::unique_ptr<LinkedMemory> linked_;
   std::optional<ElfDynamic> dynamic_;
   std::unique_ptr<Relocations> relocations_;
+  std::optional<Error> wrong_relocations_; // why there are none
 };
 
 } // namespace clr

@@ -22,7 +22,8 @@ ElfImage::ElfImage(MemoryReader& memory, Address base) : memory_(&memory), base_
   platform_ = elf_platform(*format, header);
   if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
     throw_corrupt(base, "an ELF file that is no module");
-  if (header.e_phnum > max_segments || header.e_phentsize < format->segment_size())
+  // Loaders take no other size of an entry either.
+  if (header.e_phnum > max_segments || header.e_phentsize != format->segment_size())
     throw_corrupt(base, "impossible program headers");
 
   std::vector<std::byte> table(std::size_t{header.e_phnum} * header.e_phentsize);
@@ -71,10 +72,12 @@ const ElfDynamic& ElfImage::dynamic() {
 
 std::vector<std::uint8_t> ElfImage::build_id() {
   std::optional<Error> missing;
+  std::uint64_t left = max_notes_size;
   for (const ElfSegment& segment : segments_) {
-    if (segment.type != PT_NOTE) continue;
+    if (segment.type != PT_NOTE || left == 0) continue;
     const MemoryRange place = range_of(segment);
-    std::vector<std::byte> bytes(std::min(place.size, max_notes_size));
+    std::vector<std::byte> bytes(std::min(place.size, left));
+    left -= bytes.size();
     try {
       memory_->read(place.begin, bytes);
     } catch (const Error& error) {

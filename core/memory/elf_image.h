@@ -12,8 +12,10 @@ namespace clr {
 
 class ElfImage {
 public:
-  static constexpr std::size_t max_segments = 1024;
-  static constexpr std::uint64_t max_notes_size = 1u << 20;
+  static constexpr std::size_t max_segments = 256; // linkers make 10 to 20
+  // Bytes of all notes of a module in memory, and of each note segment of a file: real ones have a few
+  // hundred.
+  static constexpr std::uint64_t max_notes_size = 16u << 10;
 
   // The module whose ELF header is at `base`. 2 reads. `memory` must outlive this. Throws
   // Error{memory_missing} when the header's page is not there, Error{corrupt} when no ELF module is there.
@@ -39,8 +41,9 @@ public:
   const ElfDynamic& dynamic();
   // See ElfDynamic::find_symbol.
   std::optional<ElfSymbol> find_symbol(std::string_view name) { return dynamic().find_symbol(name); }
-  // The GNU build id; empty when the module has none. 1 read per PT_NOTE. Throws Error{memory_missing} when
-  // no id was found and a page of notes is not there.
+  // The GNU build id; empty when the module has none, or none within max_notes_size bytes. 1 read per
+  // PT_NOTE, up to that many bytes together. Throws Error{memory_missing} when no id was found and a page of
+  // notes is not there.
   std::vector<std::uint8_t> build_id();
 
 private:

@@ -72,8 +72,9 @@ std::uint64_t ElfModuleFile::raw_size(const FilePlace& place, const ElfSegment& 
 FileProof ElfModuleFile::compare_build_id(ElfCore& core, Address load_bias) const {
   if (file_.build_id().empty()) return {};
   for (const ElfSegment& segment : file_.segments()) {
-    if (segment.type != PT_NOTE || segment.file_size > ElfImage::max_notes_size) continue;
-    const auto notes = file_.bytes().subspan(segment.file_offset, segment.file_size);
+    if (segment.type != PT_NOTE || segment.file_size == 0) continue;
+    const auto notes =
+        file_.bytes().subspan(segment.file_offset, std::min(segment.file_size, ElfImage::max_notes_size));
     if (find_build_id(notes, file_.platform().byte_order, segment.alignment).empty()) continue;
     std::vector<std::byte> there(notes.size());
     if (core.read_some(file_.platform().wrap(segment.address + load_bias), there) < there.size()) continue;

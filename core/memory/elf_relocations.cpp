@@ -18,9 +18,10 @@ constexpr unsigned type_none = 0; // on every CPU
 
 class Reader {
 public:
-  Reader(MemoryReader& memory, Platform platform, const ElfDynamic& dynamic, const ElfRelocationTypes& types)
+  Reader(MemoryReader& memory, Platform platform, const ElfDynamic& dynamic, const ElfRelocationTypes& types,
+         std::size_t most)
       : memory_(memory), platform_(platform), format_{platform.pointer_size == 8, platform.byte_order},
-        dynamic_(dynamic), types_(types) {}
+        dynamic_(dynamic), types_(types), most_(most) {}
 
   ElfRelocations read() {
     table(DT_RELA, DT_RELASZ, true);
@@ -41,7 +42,7 @@ private:
     const auto address = dynamic_.address(address_tag);
     const auto size = dynamic_.value(size_tag);
     if (!address || !size) return {};
-    if (*size / record > ElfFile::max_relocations) throw_corrupt(*address, "too many relocations");
+    if (*size / record > most_) throw_corrupt(*address, "too many relocations");
     std::vector<std::byte> bytes(*size / record * record);
     memory_.read(*address, bytes);
     return bytes;
@@ -87,12 +88,17 @@ private:
     }
   }
 
+  void count(Address at) {
+    if (out_.relative.size() + out_.unknown.size() == most_) throw_corrupt(at, "too many relocations");
+  }
+
   void relative(Address at, std::uint64_t addend) {
-    if (out_.relative.size() >= ElfFile::max_relocations) throw_corrupt(at, "too many relocations");
+    count(at);
     out_.relative.push_back({at, addend});
   }
 
   void unknown(Address at, std::uint64_t size) {
+    count(at);
     if (size > ~at) throw_corrupt(at, "a relocation that leaves the address space");
     out_.unknown.push_back({at, size});
   }
@@ -118,17 +124,19 @@ private:
   ElfFormat format_;
   const ElfDynamic& dynamic_;
   const ElfRelocationTypes& types_;
+  std::size_t most_;
   ElfRelocations out_;
 };
 
 } // namespace
 
-ElfRelocations read_relocations(MemoryReader& memory, Platform platform, const ElfDynamic& dynamic) {
+ElfRelocations read_relocations(MemoryReader& memory, Platform platform, const ElfDynamic& dynamic,
+                                std::size_t most) {
   const ElfRelocationTypes& types = cpu_row(platform.cpu).relocations;
   if (types.relative == 0)
     throw Error(ErrorKind::unsupported_contract,
                 fmt::format("relocations of CPU {} are not known", to_string(platform.cpu)));
-  return Reader(memory, platform, dynamic, types).read();
+  return Reader(memory, platform, dynamic, types, most).read();
 }
 
 } // namespace clr

@@ -17,7 +17,8 @@ struct ElfRelocations {
 
 // `memory` is the module at its linked addresses, `dynamic` its dynamic section. Throws Error{memory_missing}
 // and Error{corrupt} when a table is not in the file or makes no sense, and Error{unsupported_contract} for a
-// CPU whose relocations are not known.
-ElfRelocations read_relocations(MemoryReader& memory, Platform platform, const ElfDynamic& dynamic);
+// CPU whose relocations are not known. There may be no more than `most` of all kinds together.
+ElfRelocations read_relocations(MemoryReader& memory, Platform platform, const ElfDynamic& dynamic,
+                                std::size_t most = ElfFile::max_relocations);
 
 } // namespace clr

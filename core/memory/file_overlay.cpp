@@ -37,6 +37,7 @@ struct FileOverlay::File {
   std::unique_ptr<PartialFile> content; // of which PE images are read
   std::optional<SingleFileBundle> bundle;
   std::vector<Part> parts;
+  std::uint64_t kept = 0; // bytes: of the file, and of what is known of its PE images
   std::uint64_t bytes = 0, lent_bytes = 0, missed_reads = 0;
   std::unordered_set<std::uint64_t> pages;
   std::uint64_t last_page = ~std::uint64_t{0};
@@ -191,9 +192,12 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
                         std::memcmp(magic.data(), ELFMAG, magic.size()) == 0;
     const bool is_pe = !is_elf && magic[0] == std::byte{'M'} && magic[1] == std::byte{'Z'};
     const auto size = static_cast<std::uint64_t>(found.status().st_size);
-    if ((is_elf || is_pe) && !room_.has(size))
-      throw Error(ErrorKind::io, fmt::format("{} would be more than {} bytes of files that are kept",
-                                             candidate.path, room_.most()));
+    const auto check_room = [&](std::uint64_t bytes) {
+      if (!room_.has(bytes))
+        throw Error(ErrorKind::io, fmt::format("{} would be more than {} bytes of files that are kept",
+                                               candidate.path, room_.most()));
+    };
+    if (is_elf || is_pe) check_room(size);
     // Whatever it turns out to be, it takes the time to read it.
     if (is_elf) room_.waste(size);
     if (is_elf) {
@@ -207,7 +211,9 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
         opened.bundle = SingleFileBundle::parse(opened.elf->bytes());
       if (opened.bundle) {
         opened.content = std::make_unique<PartialFile>(opened.elf->bytes());
-        opened.parts.push_back({.module = std::make_unique<PeModuleFile>(*opened.content, &*opened.bundle)});
+        auto module = std::make_unique<PeModuleFile>(*opened.content, &*opened.bundle);
+        opened.kept = module->kept_bytes();
+        opened.parts.push_back({.module = std::move(module)});
       }
     } else if (is_pe) {
       LoadedFile::check_size(found, candidate.named_by());
@@ -215,12 +221,15 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
                            ? std::make_unique<PartialFile>(LoadedFile::read(found, candidate.named_by()))
                            : std::make_unique<PartialFile>(std::move(found));
       auto module = std::make_unique<PeModuleFile>(*opened.content, nullptr);
+      opened.kept = module->kept_bytes();
       if (module->has_images()) opened.parts.push_back({.module = std::move(module)});
     }
     if (opened.parts.empty()) {
       reason = fmt::format("{} is neither an ELF module nor a PE image", candidate.path);
       return false;
     }
+    opened.kept += opened.elf ? opened.elf->bytes().size() : opened.content->size();
+    check_room(opened.kept);
   } catch (const Error& error) {
     reason = error.what();
     return false;
@@ -275,7 +284,7 @@ bool FileOverlay::try_file(std::uint32_t number, const PathMap::Candidate& candi
     if (!part.refusal.empty()) reason += (reason.empty() ? "" : "; ") + part.refusal;
   }
   if (!any) return false;
-  room_.keep(opened.elf ? opened.elf->bytes().size() : opened.content->size());
+  room_.keep(opened.kept);
   open_files_ += opened.content && opened.content->is_open() ? 1 : 0;
   opened.target_path = file.target_path;
   opened.host_path = candidate.path;

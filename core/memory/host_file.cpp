@@ -34,6 +34,11 @@ bool lies_below(std::string_view path, std::string_view folder) {
   return path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/');
 }
 
+// `normal`: as normal_path() gives it.
+bool lies_in_system(std::string_view normal) {
+  return lies_below(normal, "/dev") || lies_below(normal, "/proc") || lies_below(normal, "/sys");
+}
+
 constexpr const char* names_system = "the target names a file of the system (/dev, /proc, /sys)";
 constexpr const char* leads_to_system = "it is a link to a file of the system (/proc, /sys)";
 constexpr const char* names_network = "the target names a file on a network or an automatic mount";
@@ -60,29 +65,28 @@ std::optional<std::string> link_at(const std::string& path) {
 
 // Why `path` (absolute) is not followed: where it leads, link by link, lies what a target may not name. To
 // ask the system where it leads would go there. Null when it may be followed.
-const char* refusal_on_the_way(const std::string& path, const RemoteFolders& remote) {
+const char* refusal_on_the_way(std::string path, const RemoteFolders& remote) {
   constexpr unsigned max_links = 40; // the kernel's own limit; beyond it opens nothing
-  std::string done, rest = path;
+  std::string done;                  // without links
   unsigned links = 0;
-  while (!rest.empty()) {
-    const std::size_t begin = std::min(rest.find_first_not_of('/'), rest.size());
-    const std::size_t end = std::min(rest.find('/', begin), rest.size());
-    const std::string name = rest.substr(begin, end - begin);
-    rest.erase(0, end);
+  for (std::size_t at = 0; at < path.size();) {
+    const std::size_t begin = std::min(path.find_first_not_of('/', at), path.size());
+    at = std::min(path.find('/', begin), path.size());
+    const std::string_view name = std::string_view(path).substr(begin, at - begin);
     if (name.empty() || name == ".") continue;
     if (name == "..") {
-      done.erase(std::min(done.rfind('/'), done.size()));
+      done.resize(std::min(done.rfind('/'), done.size()));
       continue;
     }
-    const std::string next = done + "/" + name;
-    if (is_system_path(next)) return names_system;
-    if (remote.hold(next)) return names_network;
-    if (const auto link = link_at(next)) {
+    const std::size_t folder = done.size();
+    done.append("/").append(name);
+    if (lies_in_system(done)) return names_system;
+    if (remote.hold(done)) return names_network;
+    if (const auto link = link_at(done)) {
       if (++links > max_links) return nullptr;
-      rest = *link + rest;
-      if (link->starts_with('/')) done.clear();
-    } else {
-      done = next;
+      done.resize(link->starts_with('/') ? 0 : folder);
+      path.replace(0, at, *link);
+      at = 0;
     }
   }
   return nullptr;
@@ -168,7 +172,16 @@ std::shared_ptr<const RemoteFolders> recent_remote_folders() {
 
 } // namespace
 
+bool is_possible_path(std::string_view path) {
+  static_assert(max_path_bytes + 1 == PATH_MAX);
+  if (path.size() > max_path_bytes) return false;
+  std::size_t names = 0;
+  for (std::size_t i = 0; i < path.size(); ++i) names += path[i] != '/' && (i == 0 || path[i - 1] == '/');
+  return names <= max_path_names;
+}
+
 std::string refusal_of_target_path(const std::string& path) {
+  if (!is_possible_path(path)) return std::string(no_possible_path);
   const std::shared_ptr<const RemoteFolders> recent = recent_remote_folders();
   const RemoteFolders& remote = *recent;
   const char* why = refusal_on_the_way(normal_path(path), remote);
@@ -179,9 +192,10 @@ std::string refusal_of_target_path(const std::string& path) {
 
 std::string refusal_to_lend(const std::string& path, NamedBy named_by, std::uint64_t max_size,
                             const RemoteFolders& remote) {
+  if (!is_possible_path(path)) return std::string(no_possible_path);
   const std::string normal = normal_path(path);
   const bool by_user = named_by == NamedBy::user;
-  if (is_system_path(normal)) return names_system;
+  if (lies_in_system(normal)) return names_system;
   if (const char* why = by_user ? nullptr : refusal_on_the_way(normal, remote); why != nullptr) return why;
   struct ::stat status {};
   struct ::statfs system {};
@@ -206,8 +220,7 @@ std::string normal_path(const std::string& path) {
 }
 
 bool is_system_path(const std::string& path) {
-  const std::string normal = normal_path(path);
-  return lies_below(normal, "/dev") || lies_below(normal, "/proc") || lies_below(normal, "/sys");
+  return lies_in_system(normal_path(path));
 }
 
 HostFile HostFile::open(const std::string& path, NamedBy named_by) {

@@ -21,6 +21,14 @@ namespace clr {
 // used.
 enum class NamedBy : std::uint8_t { user, target };
 
+// A path that some file may have: no program of the target has opened another one. The kernel takes fewer
+// than PATH_MAX bytes, the NUL included; folders of real programs lie some 20 names deep.
+constexpr std::size_t max_path_bytes = 4095;
+constexpr std::size_t max_path_names = 256;
+// No more than max_path_bytes and max_path_names, as it is written. No file system is asked.
+bool is_possible_path(std::string_view path);
+constexpr std::string_view no_possible_path = "its path is longer than that of any file";
+
 class HostFile {
 public:
   // Opens the regular file at `path`. The kernel resolves the name once, without opening what it finds
@@ -68,15 +76,15 @@ private:
 };
 
 // Why a path that only the target names is not followed, by the names and the links on its way: one of them
-// lies in /dev, /proc or /sys, on a network or below an automatic mount. Empty when it may be opened. Asks
-// for the list of mounts and for each link, never for what a link leads to.
+// lies in /dev, /proc or /sys, on a network or below an automatic mount; or no file can have this path. Empty
+// when it may be opened. Asks for the list of mounts and for each link, never for what a link leads to.
 std::string refusal_of_target_path(const std::string& path);
 
 // Why somebody else (a debugger) who opens files by their names should not be given `path`, which the target
-// chose: it lies in /dev, /proc or /sys; it is no regular file, or one of more than `max_size` bytes; the
-// file system cannot tell what it is; and, unless the user named the path too, it lies on a network. Empty
-// when it is a regular file, and when there is nothing that could be opened. Asks for the path's status, and
-// opens nothing. The path is worked out by its names first, as LLDB does.
+// chose: no file can have this path; it lies in /dev, /proc or /sys; it is no regular file, or one of more
+// than `max_size` bytes; the file system cannot tell what it is; and, unless the user named the path too, it
+// lies on a network. Empty when it is a regular file, and when there is nothing that could be opened. Asks
+// for the path's status, and opens nothing. The path is worked out by its names first, as LLDB does.
 std::string refusal_to_lend(const std::string& path, NamedBy named_by, std::uint64_t max_size,
                             const RemoteFolders& remote);
 

@@ -1,6 +1,8 @@
 #include "core/memory/module_list.h"
 
 #include "core/memory/elf_image.h"
+#include "core/memory/host_file.h"
+#include "core/memory/limited_reader.h"
 
 #include <algorithm>
 #include <elf.h>
@@ -21,14 +23,15 @@ std::uint64_t read_word(MemoryReader& memory, Platform platform, Address at) {
                                     : load<std::uint32_t>(bytes, platform.byte_order);
 }
 
-// A path from the target; empty when it is missing or is no text.
+// A path from the target; empty when it is missing or is no text, or when no file can have it.
 std::string read_path(MemoryReader& memory, Address at) {
   std::string text(max_path, '\0');
   text.resize(memory.read_some(at, std::as_writable_bytes(std::span(text))));
   const std::size_t end = text.find('\0');
   if (end == std::string::npos) return {};
   text.resize(end);
-  return text;
+  text.shrink_to_fit();
+  return is_possible_path(text) ? text : std::string();
 }
 
 bool is_dynamic_library_name(std::string_view path) {
@@ -38,7 +41,8 @@ bool is_dynamic_library_name(std::string_view path) {
 
 class Lister {
 public:
-  Lister(const ElfCore& core, MemoryReader& memory) : core_(core), memory_(memory) {}
+  Lister(const ElfCore& core, MemoryReader& memory)
+      : core_(core), memory_(memory), headers_(memory, ModuleList::max_header_bytes) {}
 
   ModuleList list() {
     if (!core_.file_mappings().empty()) {
@@ -52,8 +56,13 @@ public:
       const auto next = std::next(module);
       if (without_header_.contains(module->first) && next != modules_.end())
         module->second.size = std::min(module->second.size, next->first - module->first);
-      list_.modules.push_back(module->second);
+      list_.modules.push_back(std::move(module->second));
     }
+    tell_without_header();
+    if (headers_.is_used_up())
+      list_.problems.push_back(fmt::format("the headers of the modules have more than {} bytes together: "
+                                           "modules are missing, or parts of them",
+                                           ModuleList::max_header_bytes));
     if (list_.modules.empty()) list_.problems.push_back("no native module was found in the core");
     return std::move(list_);
   }
@@ -67,9 +76,9 @@ private:
   // Adds the module whose ELF header is at `base`; false when the header cannot be read or is no ELF header.
   bool add(Address base, std::string path) {
     if (modules_.contains(base)) return true;
-    if (modules_.size() == ModuleList::max_modules) return false;
+    if (modules_.size() == ModuleList::max_modules || headers_.is_used_up()) return false;
     try {
-      ElfImage image(memory_, base);
+      ElfImage image(headers_, base);
       LoadedModule module{.path = std::move(path), .base = base, .size = image.range().size};
       try {
         module.build_id = image.build_id();
@@ -131,7 +140,7 @@ private:
   // in a loaded module too: text gets moved to huge pages.)
   bool is_loaded(const std::vector<const FileMapping*>& mappings, Address base) {
     try {
-      const ElfImage image(memory_, base);
+      const ElfImage image(headers_, base);
       std::size_t others = 0;
       for (const ElfSegment& segment : image.segments()) {
         const Address at = image.range_of(segment).begin;
@@ -151,15 +160,22 @@ private:
 
   void from_loader() {
     std::set<Address> scanned;
-    for (const CoreSegment& segment : core_.segments())
-      if (segment.file_size != 0 && ElfImage::is_elf(memory_, segment.begin)) scanned.insert(segment.begin);
+    for (const CoreSegment& segment : core_.segments()) {
+      if (segment.file_size == 0 || !ElfImage::is_elf(memory_, segment.begin)) continue;
+      if (scanned.size() == ModuleList::max_modules) {
+        list_.problems.push_back(fmt::format(
+            "only the first {} segments that begin like a module were looked at", scanned.size()));
+        break;
+      }
+      scanned.insert(segment.begin);
+    }
 
     const auto executable = find_executable(scanned);
     if (executable) {
       list_.found_by = "link map";
       for (LoadedModule& module : walk_link_map(memory_, *executable, list_.problems)) {
         if (module.base == *executable) module.path = executable_path();
-        if (!add(module.base, module.path)) add_without_header(module);
+        if (!add(module.base, module.path)) add_without_header(std::move(module));
       }
       add(*executable, executable_path());
     } else {
@@ -188,7 +204,7 @@ private:
     }
     for (const Address base : scanned) {
       try {
-        ElfImage image(memory_, base);
+        ElfImage image(headers_, base);
         // The loader fills in this entry only in the executable.
         if (image.dynamic().value(DT_DEBUG).value_or(0) != 0) return base;
       } catch (const Error&) {
@@ -199,28 +215,50 @@ private:
 
   // Adds a module of the link map whose header page is not in the core (qemu leaves out the mapping that
   // begins with it). It reaches to the next module, or to the end of the mappings that follow closely.
-  void add_without_header(const LoadedModule& module) {
+  void add_without_header(LoadedModule module) {
     if (modules_.contains(module.base) || modules_.size() == ModuleList::max_modules) return;
+    const Address base = module.base;
+    module.size = end_of_mappings(base) - base;
+    modules_.emplace(base, std::move(module));
+    without_header_.insert(base);
+  }
+
+  // The end of the segments from `begin` on that lie close behind each other; `begin` when none does.
+  Address end_of_mappings(Address begin) {
     constexpr std::uint64_t max_gap = 1u << 20; // linkers leave smaller gaps between segments
-    Address end = module.base;
     const auto& segments = core_.segments();
-    const auto first = std::ranges::lower_bound(segments, module.base, {}, &CoreSegment::begin);
-    for (const CoreSegment& segment : std::ranges::subrange(first, segments.end())) {
-      if (segment.begin > end && segment.begin - end > max_gap) break;
-      end = segment.begin + segment.memory_size;
+    const auto is_close = [&](Address end, const CoreSegment& next) {
+      return next.begin <= end || next.begin - end <= max_gap;
+    };
+    if (run_ends_.empty()) {
+      run_ends_.resize(segments.size());
+      for (std::size_t i = segments.size(); i-- > 0;) {
+        const Address end = segments[i].begin + segments[i].memory_size;
+        run_ends_[i] = i + 1 < segments.size() && is_close(end, segments[i + 1]) ? run_ends_[i + 1] : end;
+      }
     }
-    LoadedModule named = module;
-    named.size = end - module.base;
-    modules_.emplace(named.base, std::move(named));
-    without_header_.insert(module.base);
-    list_.problems.push_back(fmt::format("the ELF header of {} is not in the core", module.path));
+    const auto first = std::ranges::lower_bound(segments, begin, {}, &CoreSegment::begin);
+    if (first == segments.end() || !is_close(begin, *first)) return begin;
+    return run_ends_[static_cast<std::size_t>(first - segments.begin())];
+  }
+
+  void tell_without_header() {
+    if (without_header_.empty()) return;
+    const auto first = std::ranges::find(list_.modules, *without_header_.begin(), &LoadedModule::base);
+    list_.problems.push_back(
+        without_header_.size() == 1
+            ? fmt::format("the ELF header of {} is not in the core", first->path)
+            : fmt::format("the ELF headers of {} modules are not in the core, the first is that of {}",
+                          without_header_.size(), first->path));
   }
 
   const ElfCore& core_;
   MemoryReader& memory_;
+  LimitedReader headers_; // the same, for what is read of each module
   ModuleList list_;
   std::map<Address, LoadedModule> modules_;
   std::set<Address> without_header_;
+  std::vector<Address> run_ends_; // by segment: where those that follow closely end; made when it is needed
 };
 
 } // namespace
@@ -228,6 +266,7 @@ private:
 std::vector<LoadedModule> walk_link_map(MemoryReader& memory, Address executable,
                                         std::vector<std::string>& problems) {
   std::vector<LoadedModule> modules;
+  std::size_t without_name = 0;
   try {
     ElfImage image(memory, executable);
     const Platform platform = image.platform();
@@ -241,6 +280,7 @@ std::vector<LoadedModule> walk_link_map(MemoryReader& memory, Address executable
     // struct r_debug: version, link map. struct link_map: bias, name, dynamic section, next.
     Address map = read_word(memory, platform, *debug + word);
     std::set<Address> seen;
+    std::size_t names = 0; // bytes
     while (map != 0) {
       if (!seen.insert(map).second || modules.size() == ModuleList::max_modules) {
         problems.push_back(fmt::format("the link map does not end; {} modules were read", modules.size()));
@@ -251,11 +291,20 @@ std::vector<LoadedModule> walk_link_map(MemoryReader& memory, Address executable
       map = read_word(memory, platform, map + 3 * word);
       // The first one is the executable. When it is linked to a fixed address, its bias is not its base.
       const Address base = modules.empty() ? executable : bias;
-      modules.push_back({.path = read_path(memory, name), .base = base});
+      std::string path = read_path(memory, name);
+      const bool fits = path.size() <= ModuleList::max_link_map_names - names;
+      names += fits ? path.size() : 0;
+      without_name += fits ? 0 : 1;
+      modules.push_back({.path = fits ? std::move(path) : std::string(), .base = base});
     }
   } catch (const Error& error) {
     problems.push_back(fmt::format("the link map could not be read: {}", error.what()));
   }
+  if (without_name != 0)
+    problems.push_back(
+        fmt::format("the names in the link map have more than {} bytes together: {} modules are "
+                    "without",
+                    ModuleList::max_link_map_names, without_name));
   return modules;
 }
 

@@ -14,6 +14,7 @@ std::string_view without_slash(std::string_view directory) {
 } // namespace
 
 std::vector<PathMap::Candidate> PathMap::candidates(const std::string& target_path) const {
+  if (!is_possible_path(target_path)) return {};
   const std::string path = target_path.starts_with('/') ? normal_path(target_path) : target_path;
   std::vector<Candidate> found;
   const auto add = [&](std::string candidate, bool by_user) {

@@ -29,7 +29,8 @@ struct PathMap {
   };
   // Host paths to try for the file that the target calls `path`, best first: by prefixes (the longest that
   // fits first), under the sysroot, as it is, by name in each directory. Not checked for existence. A path
-  // that is not absolute is only searched by name. The target's path is worked out by its names first
+  // that is not absolute is only searched by name; one that no file can have (is_possible_path) is not
+  // searched. The target's path is worked out by its names first
   // (normal_path), so that no ".." leads out of a sysroot or of a prefix.
   std::vector<Candidate> candidates(const std::string& path) const;
 };

@@ -4,6 +4,7 @@
 #include "core/memory/memory_reader.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace clr {
 namespace {
@@ -77,7 +78,6 @@ void parse_relocations(Bytes table, std::vector<PeLayout::Relocation>& out) {
       const auto entry = at<std::uint16_t>(table, i);
       const unsigned type = entry >> 12;
       if (type != highlow && type != dir64) continue;
-      if (out.size() == PeLayout::max_relocations) return;
       out.push_back({page + (entry & 0xfffu), type == dir64 ? 8u : 4u});
     }
     table = table.subspan(size);
@@ -114,10 +114,12 @@ void parse_ready_to_run(ImageBytes& image, std::uint32_t native, PeLayout& layou
 
 std::optional<PeLayout> PeLayout::parse(Bytes file) {
   PartialFile parts(file);
-  return parse(parts, 0, file.size());
+  std::uint64_t relocation_bytes = max_relocation_bytes;
+  return parse(parts, 0, file.size(), relocation_bytes);
 }
 
-std::optional<PeLayout> PeLayout::parse(PartialFile& file, std::uint64_t offset, std::uint64_t size) {
+std::optional<PeLayout> PeLayout::parse(PartialFile& file, std::uint64_t offset, std::uint64_t size,
+                                        std::uint64_t& relocation_bytes) {
   ImageBytes image(file, offset, size);
   std::optional<PeHeaders> headers;
   try {
@@ -139,8 +141,12 @@ std::optional<PeLayout> PeLayout::parse(PartialFile& file, std::uint64_t offset,
   const auto& directories = headers->directories;
   const PeDirectory table = directories[PeHeaders::relocation_directory];
   const Place relocations = place_of(layout, table.rva);
-  parse_relocations(image.bytes(relocations.offset, std::min<std::uint64_t>(table.size, relocations.size)),
-                    layout.relocations);
+  const std::uint64_t table_size = std::min<std::uint64_t>(table.size, relocations.size);
+  if (table_size > relocation_bytes)
+    throw Error(ErrorKind::corrupt,
+                fmt::format("PE images with more than {} bytes of relocations", max_relocation_bytes));
+  relocation_bytes -= table_size;
+  parse_relocations(image.bytes(relocations.offset, table_size), layout.relocations);
   // Linkers write them in order, mostly.
   if (!std::ranges::is_sorted(layout.relocations, {}, &Relocation::address))
     std::ranges::sort(layout.relocations, {}, &Relocation::address);

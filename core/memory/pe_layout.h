@@ -17,7 +17,9 @@ namespace clr {
 constexpr std::uint32_t ready_to_run_signature = 0x0052'5452;
 
 struct PeLayout {
-  static constexpr std::size_t max_relocations = 1u << 22;
+  // Bytes of the relocation tables of all images of a file, each with two or three for a relocation. An image
+  // may have 10,000 of them.
+  static constexpr std::uint64_t max_relocation_bytes = 16u << 20;
   static constexpr std::uint32_t max_ready_to_run_sections = 256;
 
   struct Relocation {
@@ -40,8 +42,11 @@ struct PeLayout {
 
   // Of the image at [offset, offset + size) of `file`. Nothing when that is no PE image. Parts that lie
   // outside are left out. Reads the headers, the relocations, and the list of a ReadyToRun image's tables.
-  static std::optional<PeLayout> parse(PartialFile& file, std::uint64_t offset, std::uint64_t size);
-  // Of a file of which all bytes are there.
+  // `relocation_bytes`: how many may still be read, from which those of this image are taken. Throws
+  // Error{corrupt} when it has more.
+  static std::optional<PeLayout> parse(PartialFile& file, std::uint64_t offset, std::uint64_t size,
+                                       std::uint64_t& relocation_bytes);
+  // Of a file of which all bytes are there. Throws Error{corrupt} beyond max_relocation_bytes.
   static std::optional<PeLayout> parse(std::span<const std::byte> file);
 
   // The section that holds the byte at this file offset; null for the headers and for bytes in no section.

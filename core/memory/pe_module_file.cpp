@@ -41,8 +41,10 @@ private:
 } // namespace
 
 PeModuleFile::PeModuleFile(PartialFile& file, const SingleFileBundle* bundle) : file_(file) {
+  // Files of a bundle may share their bytes.
+  std::uint64_t relocation_bytes = PeLayout::max_relocation_bytes;
   const auto add = [&](std::uint64_t offset, std::uint64_t size) {
-    if (auto layout = PeLayout::parse(file, offset, size))
+    if (auto layout = PeLayout::parse(file, offset, size, relocation_bytes))
       images_.push_back({.offset = offset, .size = size, .layout = std::move(*layout)});
   };
   if (bundle == nullptr) {
@@ -60,6 +62,36 @@ const PeModuleFile::Image* PeModuleFile::image_at(std::uint64_t file_offset) con
   if (after == images_.begin()) return nullptr;
   --after;
   return file_offset - after->offset < after->size ? &*after : nullptr;
+}
+
+std::uint64_t PeModuleFile::kept_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Image& image : images_)
+    bytes += sizeof image + image.layout.sections.size() * sizeof(PeSection) +
+             image.layout.relocations.size() * sizeof(PeLayout::Relocation) +
+             image.layout.ready_to_run_tables.size() * sizeof(PeLayout::Range);
+  return bytes;
+}
+
+std::pair<std::size_t, std::size_t> PeModuleFile::images_in(std::uint64_t begin, std::uint64_t end) const {
+  auto first = std::ranges::lower_bound(images_, begin, {}, &Image::offset);
+  const auto last = std::ranges::lower_bound(first, images_.end(), end, {}, &Image::offset);
+  if (first != images_.begin() && begin - std::prev(first)->offset < std::prev(first)->size) --first;
+  return {first - images_.begin(), last - images_.begin()};
+}
+
+std::span<PeModuleFile::Image> PeModuleFile::images_of(const FileMapping& mapping) {
+  const auto [first, last] =
+      images_in(mapping.file_offset, mapping.file_offset + (mapping.end - mapping.begin));
+  return std::span(images_).subspan(first, last - first);
+}
+
+// A core may say that a file is mapped a million times, and a bundle that it has thousands of images.
+void PeModuleFile::look(std::uint64_t count) const {
+  if (count > max_looks - looks_)
+    throw Error(ErrorKind::corrupt,
+                fmt::format("it has more than {} parts in all of its mappings", max_looks));
+  looks_ += count;
 }
 
 PeModuleFile::Mapped PeModuleFile::how_mapped(const FilePlace& place, const Image& image) const {
@@ -150,7 +182,8 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
   WordWindow window(core);
   const std::uint64_t begin = place.mapping->file_offset;
   const std::uint64_t end = begin + (place.mapping->end - place.mapping->begin);
-  for (Image& image : images_) {
+  for (Image& image : images_of(*place.mapping)) {
+    look(1 + image.layout.sections.size());
     if (image.offset >= end || image.offset + image.size <= begin ||
         how_mapped(place, image) != Mapped::laid_out)
       continue;
@@ -194,7 +227,8 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
 
 FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& places) {
   for (const FilePlace& place : places)
-    for (const Image& image : images_) {
+    for (const Image& image : images_of(*place.mapping)) {
+      look(1);
       const FileMapping& mapping = *place.mapping;
       if (image.offset >= mapping.file_offset &&
           image.offset - mapping.file_offset < mapping.end - mapping.begin)
@@ -204,10 +238,11 @@ FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& pl
   for (const FilePlace& place : places) {
     const std::uint64_t begin = place.mapping->file_offset;
     const std::uint64_t end = begin + (place.mapping->end - place.mapping->begin);
-    for (Image& image : images_) {
+    for (Image& image : images_of(*place.mapping)) {
       const std::uint64_t size = std::min<std::uint64_t>(image.size, image.layout.header_size);
       if (image.offset < begin || image.offset + size > end || image.compared_headers == max_compared)
         continue;
+      look(1 + size / 64);
       std::vector<std::byte> header(size);
       if (core.read_some(place.mapping->begin + (image.offset - begin), header) < size) continue;
       ++image.compared_headers;
@@ -238,7 +273,9 @@ PeModuleFile::Layout PeModuleFile::layout(const std::vector<FilePlace>& places) 
   enum class Fit { inner, wrong, right };
   const auto fit_of = [&](std::uint64_t begin, std::uint64_t size) {
     Fit best = Fit::inner;
-    for (const Image& image : images_) {
+    const auto [first, last] = images_in(begin, begin + page);
+    for (const Image& image : std::span(images_).subspan(first, last - first)) {
+      look(1 + image.layout.sections.size());
       const auto try_part = [&](std::uint64_t offset, bool right) {
         if (begin == offset / page * page) best = std::max(best, right ? Fit::right : Fit::wrong);
       };

@@ -13,7 +13,7 @@
 namespace clr {
 
 struct SingleFileBundle {
-  static constexpr std::size_t max_files = 1u << 16;
+  static constexpr std::size_t max_files = 1u << 14; // a program with all of ASP.NET has 500
 
   struct Entry {
     std::uint64_t offset = 0; // in the executable, bytes

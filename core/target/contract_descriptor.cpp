@@ -1,5 +1,7 @@
 #include "core/target/contract_descriptor.h"
 
+#include "core/memory/utf8.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -66,10 +68,20 @@ Structure read_structure(MemoryReader& memory, Address address) {
   return structure;
 }
 
+RawDescriptor read_parts(MemoryReader& memory, const Structure& structure) {
+  RawDescriptor raw{.platform = structure.platform, .json = std::string(structure.json_size, '\0')};
+  memory.read(structure.json, std::as_writable_bytes(std::span(raw.json)));
+  std::vector<std::byte> slots(std::size_t{structure.slot_count} * structure.platform.pointer_size);
+  memory.read(structure.slots, slots);
+  for (std::size_t at = 0; at < slots.size(); at += structure.platform.pointer_size)
+    raw.slots.push_back(load_pointer(std::span(slots).subspan(at), structure.platform));
+  return raw;
+}
+
 // Reads one structure after the other and merges them into one descriptor.
 class DescriptorReader {
 public:
-  explicit DescriptorReader(MemoryReader& memory) : memory_(memory) {}
+  DescriptorReader(MemoryReader& memory, DescriptorRoom& room) : memory_(memory), room_(room) {}
 
   ContractDescriptor read(Address address) {
     ContractDescriptor descriptor = read_one(address, 0);
@@ -101,7 +113,14 @@ private:
 
   ContractDescriptor read_one(Address address, unsigned depth) {
     seen_.insert(address);
-    return resolve(read_raw_descriptor(memory_, address), address, depth);
+    const Structure structure = read_structure(memory_, address);
+    const std::uint64_t size =
+        structure.json_size + std::uint64_t{structure.slot_count} * structure.platform.pointer_size;
+    if (size > room_.left)
+      throw_corrupt(address, fmt::format("descriptors of more than {} bytes together: no room for the one",
+                                         DescriptorRoom::max_bytes));
+    room_.left -= size;
+    return resolve(read_parts(memory_, structure), address, depth);
   }
 
   ContractDescriptor resolve(const RawDescriptor& raw, Address address, unsigned depth) {
@@ -115,15 +134,24 @@ private:
     };
     for (auto& [name, global] : descriptor.globals)
       if (global.indirect) take_slot(name, global);
+    std::size_t left_out = 0;
     for (auto& [name, slot] : std::exchange(descriptor.sub_descriptors, {})) {
+      if (looked_at_ == ContractDescriptor::max_sub_descriptors) {
+        ++left_out;
+        continue;
+      }
+      ++looked_at_;
       try {
         take_slot(name, slot);
         if (!merge_sub_descriptor(descriptor, *slot.number, depth))
           descriptor.sub_descriptors.emplace(name, std::move(slot));
       } catch (const Error& error) {
-        descriptor.problems.push_back(fmt::format("the descriptor {}: {}", name, error.what()));
+        const std::string problem = fmt::format("the descriptor {}: {}", name, error.what());
+        descriptor.problems.emplace_back(cut_utf8(problem, ContractDescriptor::max_problem_bytes));
       }
     }
+    if (left_out != 0)
+      descriptor.problems.push_back(fmt::format("{} more sub-descriptors are left out", left_out));
     return descriptor;
   }
 
@@ -171,28 +199,29 @@ private:
   }
 
   MemoryReader& memory_;
+  DescriptorRoom& room_;
+  std::size_t looked_at_ = 0; // sub-descriptors
   std::set<Address> seen_;
 };
 
 } // namespace
 
 RawDescriptor read_raw_descriptor(MemoryReader& memory, Address address) {
-  const Structure structure = read_structure(memory, address);
-  RawDescriptor raw{.platform = structure.platform, .json = std::string(structure.json_size, '\0')};
-  memory.read(structure.json, std::as_writable_bytes(std::span(raw.json)));
-  std::vector<std::byte> slots(std::size_t{structure.slot_count} * structure.platform.pointer_size);
-  memory.read(structure.slots, slots);
-  for (std::size_t at = 0; at < slots.size(); at += structure.platform.pointer_size)
-    raw.slots.push_back(load_pointer(std::span(slots).subspan(at), structure.platform));
-  return raw;
+  return read_parts(memory, read_structure(memory, address));
 }
 
 ContractDescriptor resolve_descriptor(MemoryReader& memory, RawDescriptor raw) {
-  return DescriptorReader(memory).resolve(raw);
+  DescriptorRoom room;
+  return DescriptorReader(memory, room).resolve(raw);
+}
+
+ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address, DescriptorRoom& room) {
+  return DescriptorReader(memory, room).read(address);
 }
 
 ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address) {
-  return DescriptorReader(memory).read(address);
+  DescriptorRoom room;
+  return read_contract_descriptor(memory, address, room);
 }
 
 } // namespace clr

@@ -43,8 +43,20 @@ struct ContractDescriptor {
   // content of their slot: 0, a variable that is null or cannot be read, or a structure whose memory is
   // missing.
   std::map<std::string, GlobalDescriptor, std::less<>> sub_descriptors;
-  // Sub-descriptors that are there but wrong, and were left out: which, and why.
+  // Sub-descriptors that are there but wrong, and were left out: which, and why. Names may be cut.
   std::vector<std::string> problems;
+
+  // Sub-descriptors, of all descriptors that refer to each other, that are looked at; real ones have one.
+  static constexpr std::size_t max_sub_descriptors = 256;
+  static constexpr std::size_t max_problem_bytes = 1000; // of one sentence, in which names stand
+};
+
+// How much text and how many pointers may still be read: the descriptors of all modules of a process share
+// it, with their sub-descriptors.
+struct DescriptorRoom {
+  // A real descriptor has 10 to 64 KiB. Parsing takes 20 times as much memory, and a second for 5 MB.
+  static constexpr std::uint64_t max_bytes = 8u << 20;
+  std::uint64_t left = max_bytes;
 };
 
 // Parses the compact JSON form. Indirect globals keep their table index in `number` and have `indirect` set;
@@ -65,11 +77,12 @@ RawDescriptor read_raw_descriptor(MemoryReader& memory, Address address);
 ContractDescriptor resolve_descriptor(MemoryReader& memory, RawDescriptor raw);
 
 // Reads, checks and parses the structure at `address`, follows sub-descriptors, and resolves indirect
-// globals. Throws Error: memory_missing; corrupt (magic, flags, limits, JSON, an index outside the table);
-// unsupported_contract (a baseline other than "empty"). A sub-descriptor that is missing or wrong does not
-// spoil the rest: see `sub_descriptors` and `problems`.
+// globals. Throws Error: memory_missing; corrupt (magic, flags, limits, JSON, an index outside the table, no
+// room); unsupported_contract (a baseline other than "empty"). A sub-descriptor that is missing or wrong does
+// not spoil the rest: see `sub_descriptors` and `problems`.
 // Cost: 1 read for the structure, 1 for the JSON, 1 for the pointer table; 1 and the same again per
 // sub-descriptor.
-ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address);
+ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address, DescriptorRoom& room);
+ContractDescriptor read_contract_descriptor(MemoryReader& memory, Address address); // with room of its own
 
 } // namespace clr

@@ -1,7 +1,9 @@
 #include "core/target/descriptor_locator.h"
 
 #include "core/memory/elf_image.h"
+#include "core/memory/limited_reader.h"
 #include "core/memory/path_map.h"
+#include "core/memory/utf8.h"
 #include "core/target/contracts.h"
 #include "core/target/known_layouts.h"
 
@@ -46,10 +48,14 @@ std::optional<bool> has_started(MemoryReader& memory, const ContractDescriptor& 
 class Search {
 public:
   Search(MemoryReader& memory, Cpu cpu, const DescriptorFile* file)
-      : memory_(memory), cpu_(cpu), file_(file) {}
+      : memory_(memory), tables_(memory, RuntimeSearch::max_searched_bytes), cpu_(cpu), file_(file) {}
 
   // Adds the runtime in `module`, if there is one. `expected`: the module should contain one.
   void probe(const LoadedModule& module, bool expected) {
+    if (is_full() || tables_.is_used_up()) {
+      ++not_searched_;
+      return;
+    }
     if (is_named(module, mono_names)) return add_other(module, RuntimeKind::mono);
     evidence_ = expected;
     try {
@@ -59,15 +65,17 @@ public:
     } catch (const Error& error) {
       // Nothing was expected from other modules; their pages may well be missing.
       if (!evidence_) return;
-      const std::string version =
-          error.kind() == ErrorKind::unsupported_contract ? runtime_version(memory_, module) : std::string();
+      const bool asks =
+          error.kind() == ErrorKind::unsupported_contract && versions_ < RuntimeSearch::max_versions;
+      const std::string version = asks ? runtime_version(memory_, module) : std::string();
+      versions_ += asks ? 1 : 0;
       report(module, version.empty() ? error.what() : fmt::format("version {}: {}", version, error.what()));
     }
   }
 
   // The module of the file's build has the file's descriptor. False when `module` is not it.
   bool take_file(const LoadedModule& module) {
-    if (file_ == nullptr || !is_of_build(memory_, *file_, module)) return false;
+    if (file_ == nullptr || !is_of_build(tables_, *file_, module)) return false;
     try {
       add({.module = module, .source = DescriptorSource::file},
           place_descriptor(memory_, *file_, module.base));
@@ -82,13 +90,33 @@ public:
         "the descriptor in {} is not used: it is of another build than this process has", file_->path));
   }
 
+  // What there was too much of.
+  void tell_rest() {
+    const auto tell = [&](std::size_t count, std::string_view what) {
+      if (count != 0) result.problems.push_back(fmt::format("{} more {}", count, what));
+    };
+    tell(untold_, "modules or parts of them cannot be read");
+    tell(left_out_, "runtimes are left out");
+    tell(not_searched_, is_full()
+                            ? "modules are not searched for a runtime: enough were found"
+                            : "modules are not searched for a runtime: those before them have too large "
+                              "headers and tables of symbols");
+  }
+
   RuntimeSearch result;
 
 private:
+  // With CoreCLR among them, no other kind is of interest.
+  bool is_full() const {
+    return result.runtimes.size() == RuntimeSearch::max_runtimes &&
+           std::ranges::find(result.runtimes, RuntimeKind::coreclr, &LocatedRuntime::kind) !=
+               result.runtimes.end();
+  }
+
   bool look_into(const LoadedModule& module, bool expected) {
     if (module.contract_descriptor) {
       try {
-        add({.module = module}, read_contract_descriptor(memory_, *module.contract_descriptor));
+        add({.module = module}, read_contract_descriptor(memory_, *module.contract_descriptor, room_));
         return true;
       } catch (const Error& error) {
         // The symbols may come from the file of another build. The module's own symbols, in memory, are
@@ -96,13 +124,13 @@ private:
         report(module, error.what());
       }
     }
-    if (!expected && !ElfImage::is_elf(memory_, module.base)) return false;
-    ElfImage image(memory_, module.base);
+    if (!expected && !ElfImage::is_elf(tables_, module.base)) return false;
+    ElfImage image(tables_, module.base);
     if (const auto symbol = image.find_symbol(descriptor_symbol);
         symbol && symbol->address != module.contract_descriptor) {
       evidence_ = true;
       add({.module = module, .source = DescriptorSource::memory_symbols},
-          read_contract_descriptor(memory_, symbol->address));
+          read_contract_descriptor(memory_, symbol->address, room_));
     } else if (const auto table = image.find_symbol(dac_table_symbol)) {
       evidence_ = true;
       add_by_table(module, *table, image.platform());
@@ -115,11 +143,24 @@ private:
   }
 
   void report(const LoadedModule& module, std::string_view what) {
-    result.problems.push_back(fmt::format("{}: {}", file_name_of(module.path), what));
+    if (result.problems.size() >= RuntimeSearch::max_problems)
+      ++untold_;
+    else
+      result.problems.push_back(fmt::format("{}: {}", file_name_of(module.path),
+                                            cut_utf8(what, ContractDescriptor::max_problem_bytes)));
+  }
+
+  void keep(LocatedRuntime runtime) {
+    if (result.runtimes.size() == RuntimeSearch::max_runtimes) {
+      ++left_out_;
+      if (runtime.kind != RuntimeKind::coreclr) return;
+      result.runtimes.pop_back(); // there is no CoreCLR among them
+    }
+    result.runtimes.push_back(std::move(runtime));
   }
 
   void add_other(const LoadedModule& module, RuntimeKind kind, ContractDescriptor descriptor = {}) {
-    result.runtimes.push_back({.kind = kind, .module = module, .descriptor = std::move(descriptor)});
+    keep({.kind = kind, .module = module, .descriptor = std::move(descriptor)});
   }
 
   void add(LocatedRuntime runtime, ContractDescriptor descriptor) {
@@ -134,7 +175,7 @@ private:
     // Later descriptors that lack it lack it for good.
     if (runtime.descriptor.version == descriptor_format_integers &&
         !runtime.descriptor.contracts.contains("ExecutionManager")) {
-      const auto table = ElfImage(memory_, module.base).find_symbol(dac_table_symbol);
+      const auto table = ElfImage(tables_, module.base).find_symbol(dac_table_symbol);
       if (!table) return add_other(module, RuntimeKind::native_aot, std::move(runtime.descriptor));
       runtime.source = DescriptorSource::dac_table;
       return add_completed(std::move(runtime), *table);
@@ -152,22 +193,26 @@ private:
 
   // The runtime fills in the table when it initialises.
   void add_completed(LocatedRuntime runtime, const ElfSymbol& table) {
-    if (complete_from_dac_table(memory_, {.address = table.address, .size = table.size}, runtime.descriptor))
+    if (complete_from_dac_table(tables_, {.address = table.address, .size = table.size}, runtime.descriptor))
       add_coreclr(std::move(runtime));
     else
-      result.runtimes.push_back(std::move(runtime));
+      keep(std::move(runtime));
   }
 
   void add_coreclr(LocatedRuntime runtime) {
     const auto started = has_started(memory_, runtime.descriptor);
     if (!started) report(runtime.module, "whether the runtime has started cannot be told");
     runtime.started = started.value_or(true);
-    result.runtimes.push_back(std::move(runtime));
+    keep(std::move(runtime));
   }
 
   MemoryReader& memory_;
+  LimitedReader tables_; // the same, for what modules without a runtime may have, too
+  DescriptorRoom room_;
   Cpu cpu_;
   const DescriptorFile* file_;
+  std::size_t untold_ = 0, left_out_ = 0, not_searched_ = 0; // problems; runtimes; modules
+  unsigned versions_ = 0;                                    // that were looked for
   bool evidence_ = false; // the module being probed has a runtime, whether or not it can be read
 };
 
@@ -244,6 +289,7 @@ RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModu
   if (std::ranges::none_of(search.result.runtimes, is_coreclr))
     for (const LoadedModule& module : modules)
       if (!expected(module)) search.probe(module, false);
+  search.tell_rest();
   std::ranges::stable_sort(search.result.runtimes, {}, &LocatedRuntime::kind);
   return std::move(search.result);
 }

@@ -36,12 +36,22 @@ struct LocatedRuntime {
 struct RuntimeSearch {
   std::vector<LocatedRuntime> runtimes; // CoreCLR first; of those, modules named like the runtime first
   std::vector<std::string> problems;    // modules that looked like a runtime but could not be read, and why
+
+  // Those of one process; a program has one. CoreCLR comes before any other.
+  static constexpr std::size_t max_runtimes = 8;
+  static constexpr std::size_t max_problems = 64; // beyond these, they are counted
+  // Bytes of headers, tables and symbols of all modules that are searched; a read counts as 64 at least. A
+  // module takes about one KB.
+  static constexpr std::uint64_t max_searched_bytes = 256u << 20;
+  // Modules whose version is looked for in their images, because what they have is not supported.
+  static constexpr unsigned max_versions = 4;
 };
 
 // Searches `modules`. `cpu` is that of the process, for runtimes whose descriptor does not state it. Never
 // throws because of target data. `file`, which may be null, stands in for the descriptor of the module of its
 // build; a problem tells when there is none. Cost: about 8 reads for a module named like the runtime; 4 for
-// each other one when none of those has a descriptor.
+// each other one when none of those has a descriptor. The search ends, and a problem says so, when there are
+// max_runtimes, and when it has read max_searched_bytes; descriptors share one DescriptorRoom.
 RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModule>& modules, Cpu cpu,
                               const DescriptorFile* file = nullptr);
 

@@ -61,6 +61,31 @@ TEST_CASE("documents: what is no regular file loses its name, and it is said onc
   CHECK(documents.take_problems().empty());
 }
 
+TEST_CASE("documents: names that no file can have are neither kept nor told one by one", "[documents]") {
+  const PathMap paths;
+  DocumentFiles documents(paths);
+  const std::string name(32768, 'a');
+  for (std::size_t i = 0; i < 100; ++i) CHECK_FALSE(documents.may_name(name + std::to_string(i)));
+  CHECK(documents.take_problems() ==
+        std::vector<std::string>{"source files with longer paths than any file has: lines do not name them"});
+  CHECK_FALSE(documents.may_name(name));
+  CHECK(documents.take_problems().empty());
+  // A name that is short itself, but not as a line table writes it.
+  CHECK_FALSE(documents.may_name("/" + std::string(2000, '\x1b')));
+  CHECK(documents.take_problems().size() == 1);
+  CHECK(documents.may_name("/x/Program.cs"));
+}
+
+TEST_CASE("documents: the names that are asked for are few bytes together", "[documents]") {
+  const PathMap paths;
+  DocumentFiles documents(paths);
+  const std::string name = "/nowhere/" + std::string(4000, 'a');
+  const std::size_t most = DocumentFiles::max_asked_bytes / (name.size() + 6);
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < most + 10; ++i) named += documents.may_name(name + std::to_string(100'000 + i));
+  CHECK(named == most);
+}
+
 TEST_CASE("documents: a name leads to no pipe as a line table writes it", "[documents]") {
   const TemporaryDirectory folder;
   for (const char* name : {"pipe.cs", "\\x1b.cs", "\\u202e"})

@@ -2,6 +2,8 @@
 #include "tests/support/elf_core_builder.h"
 
 #include <catch2/catch.hpp>
+#include <elf.h>
+#include <fmt/format.h>
 #include <numeric>
 
 using namespace clr;
@@ -289,11 +291,24 @@ TEST_CASE("Lying sizes read nothing that is not there") {
     const ElfCore core(ElfCoreBuilder(x64).files(many).files(many).build());
     CHECK(core.file_mappings().size() == CoreNotes::max_file_mappings);
     CHECK(has_problem(core, "only its first 1048576 were read"));
-    const std::string name(CoreNotes::max_name_bytes / 4, 'a');
+    const std::string name(4095, 'a');
+    const std::size_t most = CoreNotes::max_name_bytes / name.size();
     const ElfCore named(
-        ElfCoreBuilder(x64).files(std::vector<FileMapping>(5, {0x1000, 0x2000, 0, name})).build());
-    CHECK(named.file_mappings().size() == 4);
-    CHECK(has_problem(named, "only its first 4 were read"));
+        ElfCoreBuilder(x64).files(std::vector<FileMapping>(most + 1, {0x1000, 0x2000, 0, name})).build());
+    CHECK(named.file_mappings().size() == most);
+    CHECK(has_problem(named, fmt::format("only its first {} were read", most)));
+  }
+  SECTION("mapped files with paths that no file has") {
+    std::string names;
+    for (unsigned i = 0; i < 300; ++i) names += "/a";
+    const ElfCore core(ElfCoreBuilder(x64)
+                           .files({{0x1000, 0x2000, 0, std::string(65536, '/')},
+                                   {0x2000, 0x3000, 0, "/b"},
+                                   {0x3000, 0x4000, 0, names}})
+                           .build());
+    REQUIRE(core.file_mappings().size() == 1);
+    CHECK(core.file_mappings()[0].path == "/b");
+    CHECK(has_problem(core, "impossible entries"));
   }
   SECTION("mappings that end before they begin, and offsets that overflow") {
     const auto bytes =
@@ -304,6 +319,66 @@ TEST_CASE("Lying sizes read nothing that is not there") {
     CHECK(core.file_mappings().size() == 2);
     CHECK(has_problem(core, "impossible entries"));
   }
+}
+
+TEST_CASE("Many note segments are told with one sentence of each kind") {
+  // A core of nothing but PT_NOTE headers.
+  const auto core_of = [](const std::vector<Elf64_Phdr>& segments, std::size_t size) {
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident,
+                "\x7f"
+                "ELF\2\1\1",
+                7);
+    header.e_type = ET_CORE;
+    header.e_machine = EM_X86_64;
+    header.e_phoff = sizeof(Elf64_Ehdr) + sizeof(Elf64_Shdr);
+    header.e_phentsize = sizeof(Elf64_Phdr);
+    header.e_phnum = PN_XNUM;
+    header.e_shoff = sizeof(Elf64_Ehdr);
+    header.e_shentsize = sizeof(Elf64_Shdr);
+    Elf64_Shdr count{};
+    count.sh_info = static_cast<Elf64_Word>(segments.size());
+    std::vector<std::byte> bytes(
+        std::max<std::size_t>(size, header.e_phoff + segments.size() * sizeof(Elf64_Phdr)));
+    std::memcpy(bytes.data(), &header, sizeof header);
+    std::memcpy(bytes.data() + header.e_shoff, &count, sizeof count);
+    std::memcpy(bytes.data() + header.e_phoff, segments.data(), segments.size() * sizeof(Elf64_Phdr));
+    return bytes;
+  };
+  const auto note = [](std::uint64_t size) {
+    return Elf64_Phdr{.p_type = PT_NOTE, .p_flags = PF_R, .p_offset = 0, .p_filesz = size, .p_align = 4};
+  };
+  SECTION("too many, each torn") {
+    const auto bytes = core_of(std::vector<Elf64_Phdr>(ElfCore::max_note_segments + 7, note(8)), 0);
+    const ElfCore core(bytes);
+    CHECK(core.problems() ==
+          std::vector<std::string>{"the core holds no memory", "only 65536 of 65543 note segments are used",
+                                   "the notes end in the middle of one", "no thread notes"});
+  }
+  SECTION("empty ones") {
+    const auto bytes = core_of(std::vector<Elf64_Phdr>(ElfCore::max_note_segments + 7, note(0)), 0);
+    CHECK(ElfCore(bytes).problems() ==
+          std::vector<std::string>{"the core holds no memory", "no thread notes"});
+  }
+  SECTION("too large together") {
+    const std::size_t size = 1u << 20;
+    const auto bytes = core_of(std::vector<Elf64_Phdr>(300, note(size)), size);
+    CHECK(ElfCore(bytes).problems() ==
+          std::vector<std::string>{"the core holds no memory", "only 268.4 MB of 314.6 MB of notes are used",
+                                   "the notes end in the middle of one", "no thread notes"});
+  }
+}
+
+TEST_CASE("Notes beyond their number are told once") {
+  const std::vector<std::byte> empty_note(12);
+  std::vector<std::byte> many;
+  many.reserve((CoreNotes::max_notes + 10) * empty_note.size());
+  for (std::size_t i = 0; i < CoreNotes::max_notes + 10; ++i)
+    many.insert(many.end(), empty_note.begin(), empty_note.end());
+  const std::vector<NoteSegment> segments(100, NoteSegment{many, 4});
+  const CoreNotes notes = parse_core_notes(segments, {true, ByteOrder::little}, Cpu::x64);
+  CHECK(notes.all.size() == CoreNotes::max_notes);
+  CHECK(notes.problems == std::vector<std::string>{"only the first 1048576 notes were read"});
 }
 
 TEST_CASE("A file that is no core is named for what it is") {

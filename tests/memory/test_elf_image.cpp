@@ -1,7 +1,9 @@
 #include "core/memory/counting_reader.h"
 #include "core/memory/elf_file.h"
 #include "core/memory/elf_image.h"
+#include "core/memory/elf_relocations.h"
 #include "core/memory/failing_reader.h"
+#include "core/memory/limited_reader.h"
 #include "tests/memory/sparse_memory.h"
 #include "tests/support/elf_core_builder.h"
 #include "tests/support/elf_module_builder.h"
@@ -143,6 +145,77 @@ TEST_CASE("An arbitrary byte of a module may be anything") {
     }
 }
 
+namespace {
+
+// The module with `count` program headers behind its image, of which those beyond its own are notes of
+// `note_size` bytes at `notes`.
+std::vector<std::byte> with_notes(const ElfModuleBuilder& builder, std::size_t count, Address notes,
+                                  std::uint64_t note_size) {
+  auto bytes = builder.loaded(base, true);
+  const std::uint64_t table = bytes.size();
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  bytes.resize(table + count * sizeof(Elf64_Phdr));
+  std::memcpy(bytes.data() + table, bytes.data() + header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
+  const Elf64_Phdr note{PT_NOTE, PF_R, notes, notes, notes, note_size, note_size, 4};
+  for (std::size_t i = header.e_phnum; i < count; ++i)
+    std::memcpy(bytes.data() + table + i * sizeof note, &note, sizeof note);
+  header.e_phoff = table;
+  header.e_phnum = static_cast<Elf64_Half>(count);
+  std::memcpy(bytes.data(), &header, sizeof header);
+  return bytes;
+}
+
+} // namespace
+
+TEST_CASE("All notes of a module in memory are few bytes together") {
+  ElfModuleBuilder builder = module_of({8, ByteOrder::little, Cpu::x64, Os::unix_like});
+  builder.build_id.clear();
+  SparseMemory memory;
+  memory.add(base, with_notes(builder, ElfImage::max_segments, 0x2000, 1u << 20));
+  CountingReader counter(memory);
+  ElfImage image(counter, base);
+  CHECK(image.segments().size() == ElfImage::max_segments);
+  counter.reset();
+  CHECK(image.build_id().empty());
+  CHECK(counter.bytes() <= ElfImage::max_notes_size);
+  // Those of a real one count nothing near it.
+  builder.build_id = {1, 2, 3, 4};
+  memory.add(base, with_notes(builder, 20, 0x2000, 0x100));
+  CHECK(ElfImage(memory, base).build_id() == builder.build_id);
+}
+
+TEST_CASE("A module in memory has program headers of the size of the format") {
+  const ElfModuleBuilder builder = module_of({8, ByteOrder::little, Cpu::x64, Os::unix_like});
+  auto bytes = builder.loaded(base, true);
+  SparseMemory memory;
+  for (const std::uint16_t size : {std::uint16_t{55}, std::uint16_t{57}, std::uint16_t{65535}}) {
+    std::memcpy(bytes.data() + offsetof(Elf64_Ehdr, e_phentsize), &size, sizeof size);
+    memory.add(base, bytes);
+    CountingReader counter(memory);
+    CHECK_THROWS_WITH(ElfImage(counter, base), Catch::Contains("impossible program headers"));
+    CHECK(counter.reads() == 1);
+  }
+}
+
+TEST_CASE("Memory of which only so much is read finds nothing beyond") {
+  SparseMemory memory;
+  memory.add(base, test::pattern(0x1000));
+  CountingReader counter(memory);
+  LimitedReader limited(counter, 0x400 + 2 * LimitedReader::read_cost);
+  std::vector<std::byte> out(0x400);
+  CHECK(limited.read_some(base, out) == out.size());
+  CHECK(limited.read_some(base, std::span(out).first(1)) == 1);
+  CHECK(limited.read_some(0, std::span(out).first(1)) == 0); // in vain, and counted, too
+  CHECK(limited.is_used_up());
+  CHECK(counter.reads() == 3);
+  LimitedReader other(counter, 100);
+  CHECK_THROWS_AS(other.read(base, out), Error);
+  CHECK(other.is_used_up());
+  CHECK(other.read_some(base, std::span(out).first(1)) == 0);
+  CHECK(counter.reads() == 3);
+}
+
 TEST_CASE("A file of more program headers than a module has is refused") {
   const Platform platform{8, ByteOrder::little, Cpu::x64, Os::unix_like};
   auto bytes = module_of(platform).file();
@@ -154,7 +227,55 @@ TEST_CASE("A file of more program headers than a module has is refused") {
   if (count == ElfImage::max_segments)
     CHECK(ElfFile(bytes).segments().size() == count);
   else
-    CHECK_THROWS_WITH(ElfFile(bytes), Catch::Contains("more than 1024 program headers"));
+    CHECK_THROWS_WITH(ElfFile(bytes), Catch::Contains("more than 256 program headers"));
+}
+
+TEST_CASE("The segments of a file are found in any order") {
+  const ElfModuleBuilder builder = module_of({8, ByteOrder::little, Cpu::x64, Os::unix_like});
+  auto bytes = builder.file();
+  std::swap_ranges(bytes.begin() + 64, bytes.begin() + 64 + 56, bytes.begin() + 64 + 2 * 56);
+  const ElfFile file(bytes);
+  CHECK(file.segment_at(0)->address == 0);
+  CHECK(file.segment_at(0x2fff)->address == 0);
+  CHECK(file.segment_at(0x3000)->address == 0x3000);
+  CHECK(file.segment_at(0x4fff)->address == 0x4000);
+  CHECK(file.segment_at(0x5000) == nullptr);
+  CHECK(file.segment_at(~Address{0}) == nullptr);
+}
+
+TEST_CASE("A module's relocations of all kinds count together") {
+  ElfModuleBuilder builder = module_of({8, ByteOrder::little, Cpu::x64, Os::unix_like});
+  builder.table = GENERATE(ElfModuleBuilder::Table::rela, ElfModuleBuilder::Table::relr);
+  for (unsigned i = 0; i < 100; ++i) builder.words.push_back({Word::relative, 0x100 + i});
+  builder.words.push_back({Word::symbolic, 0});
+  SparseMemory memory;
+  memory.add(0, builder.file());
+  const ElfDynamic dynamic(memory, builder.platform, 0, {}, {ElfModuleBuilder::dynamic, 0x400});
+  CHECK(read_relocations(memory, builder.platform, dynamic, 101).relative.size() == 100);
+  CHECK_THROWS_WITH(read_relocations(memory, builder.platform, dynamic, 100),
+                    Catch::Contains("too many relocations"));
+}
+
+TEST_CASE("A file has no more relocations than words") {
+  ElfModuleBuilder builder = module_of({8, ByteOrder::little, Cpu::x64, Os::unix_like});
+  builder.table = ElfModuleBuilder::Table::relr;
+  builder.words.push_back({Word::relative, 0x100});
+  auto bytes = builder.file();
+  const auto put = [&](std::size_t at, std::uint64_t value) { std::memcpy(bytes.data() + at, &value, 8); };
+  // Again and again the same 64 words, in two words of the table.
+  for (std::size_t at = ElfModuleBuilder::text; at < ElfModuleBuilder::dynamic; at += 16) {
+    put(at, ElfModuleBuilder::relocated);
+    put(at + 8, ~std::uint64_t{0});
+  }
+  for (std::size_t at = ElfModuleBuilder::dynamic; at < ElfModuleBuilder::relocated; at += 16) {
+    std::uint64_t tag = 0;
+    std::memcpy(&tag, bytes.data() + at, 8);
+    if (tag == 36) put(at + 8, ElfModuleBuilder::text);      // DT_RELR
+    if (tag == 35) put(at + 8, ElfModuleBuilder::text_size); // DT_RELRSZ
+  }
+  ElfFile file(bytes);
+  CHECK_THROWS_WITH(file.relative_words(), Catch::Contains("too many relocations"));
+  CHECK_THROWS_WITH(file.relative_words(), Catch::Contains("too many relocations")); // not tried again
 }
 
 TEST_CASE("The file of a module and what a loader makes of it") {

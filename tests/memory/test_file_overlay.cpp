@@ -6,6 +6,7 @@
 
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstring>
 
 using namespace clr;
 using test::ElfCoreBuilder;
@@ -538,6 +539,82 @@ TEST_CASE("A single-file program: the host by its build id, the bundle by an ima
     CHECK(overlay.files().at(0).proof == "same build id");
     CHECK_FALSE(overlay.files().at(0).refusal.empty());
   }
+}
+
+namespace {
+
+// An assembly whose table of relocations has `size` bytes.
+Bytes assembly_with_relocations(std::uint32_t size) {
+  Bytes file = PeFileBuilder().file();
+  file.resize(PeFileBuilder::reloc_offset + size);
+  constexpr std::size_t optional_header = 0x98;
+  std::memcpy(file.data() + optional_header + 112 + 5 * 8 + 4, &size, sizeof size);   // data directory
+  std::memcpy(file.data() + optional_header + 240 + 2 * 40 + 16, &size, sizeof size); // raw size of .reloc
+  return file;
+}
+
+} // namespace
+
+TEST_CASE("Files of a bundle that are one and the same image share the limit of relocations") {
+  constexpr std::uint32_t size = 1u << 20;
+  const Bytes file = assembly_with_relocations(size);
+  const std::size_t most = PeLayout::max_relocation_bytes / size;
+  SingleFileBundle bundle;
+  bundle.entries.resize(most, {.offset = 0, .size = file.size(), .compressed = false, .path = "a.dll"});
+  PartialFile parts(file);
+  CHECK(PeModuleFile(parts, &bundle).has_images());
+  bundle.entries.push_back(bundle.entries.back());
+  CHECK_THROWS_WITH(PeModuleFile(parts, &bundle), Catch::Contains("more than 16777216 bytes of relocations"));
+  CHECK_THROWS_AS(PeLayout::parse(assembly_with_relocations(PeLayout::max_relocation_bytes + 1)), Error);
+}
+
+TEST_CASE("An assembly with too many relocations is refused, and says why") {
+  const TemporaryDirectory directory;
+  const std::string path =
+      directory.write("a.dll", assembly_with_relocations(PeLayout::max_relocation_bytes + 1));
+  const Bytes core_bytes = ElfCoreBuilder(x64).files(assembly_mappings(path)).build();
+  ElfCore core(core_bytes);
+  FileOverlay overlay(core);
+  CHECK(read_some(overlay, flat, 16).empty());
+  CHECK_THAT(overlay.files().at(0).refusal, Catch::Contains("more than 16777216 bytes of relocations"));
+}
+
+TEST_CASE("What is known of an assembly counts with the bytes of its file") {
+  const TemporaryDirectory directory;
+  const PeFileBuilder pe;
+  const Bytes file = pe.file();
+  PartialFile parts(file);
+  const std::uint64_t kept = PeModuleFile(parts, nullptr).kept_bytes();
+  CHECK(kept >= pe.words * sizeof(PeLayout::Relocation));
+  CHECK(kept < 2 * pe.words * sizeof(PeLayout::Relocation));
+  const std::string path = directory.write("a.dll", file);
+  const Bytes core_bytes = ElfCoreBuilder(x64)
+                               .segment(laid_out, part(file, 0, 0x200), 0x1000, 4)
+                               .files(assembly_mappings(path))
+                               .build();
+  ElfCore core(core_bytes);
+  for (const std::uint64_t lacking : {0u, 1u}) {
+    const auto whole = std::make_shared<ByteRoom>(file.size() + kept - lacking);
+    FileOverlay overlay(core, {.whole = whole});
+    CHECK(read_some(overlay, flat, 16).size() == (lacking == 0 ? 16 : 0));
+    CHECK(whole->left() == (lacking == 0 ? 0 : whole->most()));
+  }
+}
+
+TEST_CASE("An assembly that is mapped a million times is not compared for ever") {
+  const PeFileBuilder pe;
+  const Bytes file = pe.file();
+  PartialFile parts(file);
+  const FileMapping mapping{flat, flat + 0x4000, 0, "/a.dll"};
+  const std::vector<FilePlace> places(PeModuleFile::max_looks / 2, {&mapping, flat, flat, false});
+  const Bytes core_bytes = ElfCoreBuilder(x64).segment(0x100, Bytes(16)).build();
+  ElfCore core(core_bytes);
+  PeModuleFile module(parts, nullptr);
+  CHECK_THROWS_WITH(module.identify(core, places), Catch::Contains("more than 2097152 parts"));
+  PeModuleFile other(parts, nullptr);
+  CHECK_THROWS_WITH(other.layout(places), Catch::Contains("more than 2097152 parts"));
+  PeModuleFile few(parts, nullptr);
+  CHECK(few.layout({places.begin(), places.begin() + 100}).fits);
 }
 
 TEST_CASE("A core without NT_FILE is completed from the modules' files") {

@@ -97,6 +97,35 @@ TEST_CASE("a path is worked out by its names", "[host_file]") {
   CHECK(normal_path("/../../a") == "/a");
 }
 
+TEST_CASE("a path of more bytes or names than a file has is refused before it is looked at", "[host_file]") {
+  const auto of_names = [](std::size_t count) {
+    std::string path;
+    for (std::size_t i = 0; i < count; ++i) path += "//a";
+    return path;
+  };
+  CHECK(is_possible_path(""));
+  CHECK(is_possible_path("Program.cs"));
+  CHECK(is_possible_path(of_names(max_path_names)));
+  CHECK(is_possible_path("/" + std::string(max_path_bytes - 1, 'a')));
+  CHECK(is_possible_path(std::string(max_path_bytes, '/')));
+  PathMap paths;
+  paths.sysroot = "/";
+  paths.directories = {"/gathered"};
+  // The last one would take minutes, name by name.
+  std::string long_one;
+  for (int i = 0; i < 20'000; ++i) long_one += "/a/..";
+  for (const std::string& path :
+       {of_names(max_path_names + 1), "/" + std::string(max_path_bytes, 'a'), long_one + "/etc/passwd"}) {
+    CAPTURE(path.size());
+    CHECK_FALSE(is_possible_path(path));
+    CHECK(refusal_of_target_path(path) == no_possible_path);
+    CHECK(refusal_to_lend(path, NamedBy::user, 100, RemoteFolders()) == no_possible_path);
+    CHECK(tells(refusal(path, NamedBy::target), no_possible_path));
+    CHECK(paths.candidates(path).empty());
+  }
+  CHECK_FALSE(paths.candidates(of_names(max_path_names)).empty());
+}
+
 TEST_CASE("the target's path cannot lead out of a sysroot", "[host_file]") {
   PathMap paths;
   paths.sysroot = "/srv/root";

@@ -2,7 +2,9 @@
 #include "tests/support/elf_core_builder.h"
 #include "tests/support/elf_module_builder.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstring>
 
 using namespace clr;
 using test::ElfCoreBuilder;
@@ -182,4 +184,120 @@ TEST_CASE("Modules of a core without NT_FILE, by the link map or by a scan") {
     REQUIRE(list.modules.size() == 1);
     CHECK(list.modules[0].path == "libmade.so");
   }
+}
+
+namespace {
+
+constexpr Platform x64{8, ByteOrder::little, Cpu::x64, Os::unix_like};
+
+// A core without NT_FILE whose link map has, behind the executable, a module at each of `bases`, all with the
+// name `name`.
+ElfCoreBuilder core_with_link_map(const std::vector<Address>& bases, const std::string& name) {
+  ElfModuleBuilder builder{.platform = x64};
+  builder.soname.clear();
+  constexpr std::size_t entry_size = 0x40, names = 0x100, entries = 0x2000;
+  TargetBytes out(x64);
+  out.word(1).word(loader_data + entries).pad_to(names + 0x10).text(name).pad_to(entries);
+  for (std::size_t i = 0; i <= bases.size(); ++i) {
+    const Address at = loader_data + entries + i * entry_size;
+    out.word(i == 0 ? executable : bases[i - 1]).word(loader_data + names + (i == 0 ? 0 : 0x10)).word(0);
+    out.word(i == bases.size() ? 0 : at + entry_size).pad_to(entries + (i + 1) * entry_size);
+  }
+  ElfCoreBuilder core(x64);
+  core.auxv({{3, executable + 64}})
+      .segment(executable, executable_image(builder, loader_data))
+      .segment(loader_data, out.bytes());
+  return core;
+}
+
+} // namespace
+
+TEST_CASE("Modules of a link map whose headers are missing and whose names are one long text") {
+  const std::string name = "/lib/" + std::string(4000, 'a');
+  const std::size_t named = ModuleList::max_link_map_names / name.size(), count = named + 100;
+  std::vector<Address> bases;
+  for (std::size_t i = 0; i < count; ++i) bases.push_back(0x1'0000'0000 + i * 0x1000);
+  const auto bytes = core_with_link_map(bases, name).build();
+  ElfCore core(bytes);
+  const ModuleList list = list_modules(core, core);
+  CHECK(list.modules.size() == count + 1);
+  std::size_t size = 0;
+  for (const LoadedModule& module : list.modules) size += module.path.size();
+  CHECK(size <= ModuleList::max_link_map_names);
+  CHECK(list.problems ==
+        std::vector<std::string>{
+            "the names in the link map have more than 16777216 bytes together: 100 modules are without",
+            "the ELF headers of " + std::to_string(count) +
+                " modules are not in the core, the first is that of " + name});
+}
+
+TEST_CASE("A name in the link map that no file can have is none") {
+  std::string name;
+  for (unsigned i = 0; i < 300; ++i) name += "/a";
+  const auto bytes = core_with_link_map({0x1'0000'0000}, name).build();
+  ElfCore core(bytes);
+  const ModuleList list = list_modules(core, core);
+  REQUIRE(list.modules.size() == 2);
+  CHECK(list.modules[1].path.empty());
+}
+
+TEST_CASE("A module without header reaches over the segments that follow closely") {
+  constexpr Address first = 0x1'0000'0000, gap = 1u << 20;
+  // Neighbours, a gap that is small enough, one that is not, and one in front of which nothing begins.
+  const std::vector<Address> bases{first, first + 0x5000, first + 0x2000'0000, first + 0x3000'0000,
+                                   first + 0x4000'0000};
+  auto builder = core_with_link_map(bases, "/lib/a.so");
+  builder.segment(first, {}, 0x1000)
+      .segment(first + 0x1000, {}, 0x1000)
+      .segment(first + 0x2000 + gap, {}, 0x1000)
+      .segment(first + 0x3000 + 2 * gap + 1, {}, 0x1000)
+      .segment(first + 0x2000'0000 + gap, {}, 0x3000)
+      .segment(first + 0x2000'0000 + gap + 0x1000, {}, 0x1000) // within the one before
+      .segment(first + 0x3000'0000 + gap + 1, {}, 0x1000);
+  const auto bytes = builder.build();
+  ElfCore core(bytes);
+  const ModuleList list = list_modules(core, core);
+  REQUIRE(list.modules.size() == 6);
+  CHECK(list.modules[1].size == 0x5000); // up to the next module
+  CHECK(list.modules[2].size == gap + 0x3000 - 0x5000);
+  CHECK(list.modules[3].size == gap + 0x2000);
+  CHECK(list.modules[4].size == 0);
+  CHECK(list.modules[5].size == 0);
+}
+
+TEST_CASE("Modules with large tables are listed as far as their headers are few bytes together") {
+  // The dynamic section of one module claims 64 KiB, and 5,000 segments that share it begin with its header.
+  // Names that they give themselves cost a look at it.
+  ElfModuleBuilder builder{.platform = x64};
+  auto image = builder.loaded(0, false);
+  constexpr std::uint64_t dynamic_size = 64u << 10;
+  for (const std::size_t at : {64 + 3 * 56 + 32, 64 + 3 * 56 + 40})
+    std::memcpy(image.data() + at, &dynamic_size, sizeof dynamic_size);
+  image.resize(0x5000 + dynamic_size);
+  class Repeated final : public MemoryReader {
+  public:
+    explicit Repeated(std::span<const std::byte> image) : image_(image) {}
+    std::size_t read_some(Address address, std::span<std::byte> out) override {
+      const std::size_t at = address % 0x10'0000;
+      if (at >= image_.size()) return 0;
+      const std::size_t size = std::min(out.size(), image_.size() - at);
+      std::copy_n(image_.begin() + static_cast<std::ptrdiff_t>(at), size, out.begin());
+      return size;
+    }
+
+  private:
+    std::span<const std::byte> image_;
+  };
+  constexpr std::size_t count = 5000;
+  ElfCoreBuilder core_builder(x64);
+  core_builder.auxv({{3, 0x1'0000'0000 + 64}}); // else the executable is looked for in the same way
+  for (std::size_t i = 0; i < count; ++i)
+    core_builder.segment(0x1'0000'0000 + i * 0x10'0000, std::vector<std::byte>(4));
+  const auto bytes = core_builder.build();
+  ElfCore core(bytes);
+  Repeated memory(image);
+  const ModuleList list = list_modules(core, memory);
+  CHECK(list.modules.size() > 1000);
+  CHECK(list.modules.size() < count);
+  CHECK_THAT(list.problems.back(), Catch::Contains("more than 268435456 bytes together"));
 }

@@ -280,6 +280,44 @@ TEST_CASE("a sub-descriptor that contradicts the others is left out, with a prob
   }
 }
 
+TEST_CASE("sub-descriptors share the room for text, though each names the same one") {
+  TargetBuilder t({});
+  const std::string spaces(1u << 20, ' ');
+  const Address text = t.memory().place_utf8("{}" + spaces), table = t.memory().fresh(8).address();
+  std::vector<Address> variables;
+  for (unsigned n = 0; n < 20; ++n)
+    variables.push_back(variable_with(t, t.write_structure(text, spaces.size(), table, 1)));
+  const Address root = write_numbered(t, 0, variables);
+  DescriptorRoom room;
+  CountingReader counter(t.memory());
+  const ContractDescriptor d = read_contract_descriptor(counter, root, room);
+  check_has(d, 0);
+  CHECK(d.problems.size() == 13); // of 20: seven, and what the root takes, fill 8 MiB
+  CHECK(d.problems.back().find("more than 8388608 bytes together") != std::string::npos);
+  CHECK(counter.bytes() < 9u << 20);
+  CHECK(room.left < spaces.size());
+  // Another one that shares it finds none.
+  const auto fault = fault_of(
+      [&] { read_contract_descriptor(t.memory(), t.write_structure(text, spaces.size(), table, 1), room); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::corrupt);
+}
+
+TEST_CASE("sub-descriptors without number are left out, and their names are cut") {
+  TargetBuilder t({});
+  std::string subs = fmt::format("\"{}\":[[9],\"pointer\"]", std::string(100'000, 'n'));
+  for (unsigned i = 0; i < 1000; ++i) subs += fmt::format(",\"s{}\":[[9],\"pointer\"]", i);
+  const Address root = t.write_descriptor(R"({"types":{"T":{}},"subDescriptors":{)" + subs + "}}", {0});
+  const ContractDescriptor d = read_contract_descriptor(t.memory(), root);
+  CHECK(d.types.contains("T"));
+  REQUIRE(d.problems.size() == ContractDescriptor::max_sub_descriptors + 1);
+  CHECK(d.problems.back() ==
+        fmt::format("{} more sub-descriptors are left out", 1001 - ContractDescriptor::max_sub_descriptors));
+  CHECK(std::ranges::all_of(d.problems, [](const std::string& problem) {
+    return problem.size() <= ContractDescriptor::max_problem_bytes;
+  }));
+}
+
 TEST_CASE("a sub-descriptor of another word size or byte order is left out") {
   for (const Platform& platform : all_platforms())
     for (const Platform& other : all_platforms()) {

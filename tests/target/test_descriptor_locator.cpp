@@ -9,6 +9,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
 using namespace clr;
 using namespace clr::test;
 
@@ -420,6 +425,100 @@ TEST_CASE("whichever read fails, the runtime is found whole or a problem or noth
       CHECK(reads <= 16);
     }
   }
+}
+
+TEST_CASE("of many modules named like the runtime few are kept, and the rest is counted") {
+  Process process(known_platform());
+  process.map("/x/libcoreclr.so", library_base, {{"DotNetRuntimeContractDescriptor", process.descriptor()}});
+  const LoadedModule module = process.modules.front();
+  process.modules.assign(5000, module);
+  const RuntimeSearch found = process.search();
+  CHECK(found.runtimes.size() == RuntimeSearch::max_runtimes);
+  CHECK(found.problems ==
+        std::vector<std::string>{"4992 more modules are not searched for a runtime: enough were found"});
+}
+
+TEST_CASE("many runtimes of other kinds hide no CoreCLR") {
+  Process process(known_platform());
+  for (unsigned i = 0; i < 20; ++i)
+    process.modules.push_back({.path = "/app/libmonosgen-2.0.so", .base = 0x7000'0000});
+  process.map("/app/app", app_base, {{"DotNetRuntimeContractDescriptor", process.descriptor()}});
+  const RuntimeSearch found = process.search();
+  REQUIRE(found.runtimes.size() == RuntimeSearch::max_runtimes);
+  CHECK(found.runtimes[0].kind == RuntimeKind::coreclr);
+  CHECK(found.runtimes[1].kind == RuntimeKind::mono);
+  CHECK(found.problems == std::vector<std::string>{"13 more runtimes are left out"});
+}
+
+TEST_CASE("many runtimes that cannot be read are counted, with few versions and little text") {
+  Process process(known_platform());
+  process.map("/x/libcoreclr.so", library_base, {{"DotNetRuntimeContractDescriptor", process.descriptor()}});
+  const std::string torn = fmt::format(R"({{"globals":{{"{}":[]}}}})", std::string(5000, 'n'));
+  process.map("/y/libcoreclr.so", library_base + 0x100'0000,
+              {{"DotNetRuntimeContractDescriptor", process.t.write_descriptor(torn, {0})}});
+  const LoadedModule readable = process.modules.front(), other = process.modules.back();
+  process.modules.assign(200, other);
+  process.modules.push_back(readable);
+  const RuntimeSearch found = process.search();
+  CHECK(found.runtimes.size() == 1);
+  REQUIRE(found.problems.size() == RuntimeSearch::max_problems + 1);
+  CHECK(found.problems.back() ==
+        fmt::format("{} more modules or parts of them cannot be read", 200 - RuntimeSearch::max_problems));
+  for (const std::string& problem : found.problems)
+    CHECK(problem.size() <= ContractDescriptor::max_problem_bytes + 20);
+}
+
+TEST_CASE("the version in the image is looked for in few modules") {
+  Process process(known_platform());
+  const Address table = process.t.memory().allocate(40);
+  process.map("/app/single-file", app_base, {{"g_dacTable", table}});
+  process.t.memory().at(table).pointer(0x1000).pointer(0x2000);
+  process.t.memory().at(app_base + 0x4100).utf8("@(#)Version 8.0.23.53103 @Commit: x");
+  const LoadedModule module = process.modules.front();
+  process.modules.assign(RuntimeSearch::max_versions + 2, module);
+  const RuntimeSearch found = process.search();
+  REQUIRE(found.problems.size() == RuntimeSearch::max_versions + 2);
+  CHECK(std::ranges::count_if(found.problems, [](const std::string& problem) {
+          return problem.find("version 8.0.0") != std::string::npos;
+        }) == RuntimeSearch::max_versions);
+}
+
+namespace {
+
+// One image, and nothing else.
+class ImageMemory final : public MemoryReader {
+public:
+  ImageMemory(Address base, std::vector<std::byte> image) : base_(base), image_(std::move(image)) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    if (address - base_ >= image_.size()) return 0;
+    const std::size_t at = address - base_, size = std::min(out.size(), image_.size() - at);
+    std::memcpy(out.data(), image_.data() + at, size);
+    return size;
+  }
+
+private:
+  Address base_;
+  std::vector<std::byte> image_;
+};
+
+} // namespace
+
+TEST_CASE("a search through many modules with large tables ends, and says so") {
+  std::vector<std::byte> image = ElfModuleBuilder{.platform = known_platform()}.loaded(app_base, true);
+  // The dynamic section, the fourth of the program headers, claims 64 KiB.
+  constexpr std::size_t sizes = 64 + 3 * 56 + 32;
+  constexpr std::uint64_t dynamic_size = 64u << 10;
+  std::memcpy(image.data() + sizes, &dynamic_size, sizeof dynamic_size);
+  std::memcpy(image.data() + sizes + 8, &dynamic_size, sizeof dynamic_size);
+  image.resize(image.size() + dynamic_size);
+  ImageMemory memory(app_base, std::move(image));
+  const std::size_t most = RuntimeSearch::max_searched_bytes / dynamic_size;
+  const std::vector<LoadedModule> modules(most + 100, {.path = "/lib/a.so", .base = app_base});
+  const RuntimeSearch found = locate_runtimes(memory, modules, Cpu::x64);
+  CHECK(found.runtimes.empty());
+  REQUIRE(found.problems.size() == 1);
+  CHECK(found.problems[0].find("more modules are not searched for a runtime: those before them") !=
+        std::string::npos);
 }
 
 TEST_CASE("the version of a runtime: by path, by the text in its image") {
