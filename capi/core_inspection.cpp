@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <elf.h>
+#include <unordered_map>
 
 namespace clr::capi {
 
@@ -92,10 +93,11 @@ public:
       }
     if (runtime().absence() == nullptr) {
       ExceptionReporter exceptions(runtime());
-      for (const RuntimeThread& known : stacks_.threads().threads)
-        for (std::size_t i = 0; i < threads.size(); ++i)
-          if (threads[i].os_id == known.os_id && !exceptions.of_thread(known).in_flight.empty())
-            return thread_at(i, "an exception is in flight on it");
+      for (const RuntimeThread& known : stacks_.threads().threads) {
+        const auto found = known.os_id ? numbers().find(*known.os_id) : numbers().end();
+        if (found != numbers().end() && !exceptions.of_thread(known).in_flight.empty())
+          return thread_at(found->second, "an exception is in flight on it");
+      }
     }
     return thread_at(0, session_->core().threads().empty() ? "the first one that the runtime knows"
                                                            : "the first one: no thread failed");
@@ -115,9 +117,10 @@ public:
   }
 
   RegisterContext registers(std::uint64_t os_id) override {
-    for (const ThreadRegisters& thread : known_threads())
-      if (thread.os_id == os_id) return context_of_thread(session_->core().platform().cpu, thread);
-    throw Error(ErrorKind::invalid_argument, fmt::format("the core has no thread with id {}", os_id));
+    const auto found = numbers().find(os_id);
+    if (found == numbers().end())
+      throw Error(ErrorKind::invalid_argument, fmt::format("the core has no thread with id {}", os_id));
+    return context_of_thread(session_->core().platform().cpu, known_threads()[found->second]);
   }
 
   HeapReporter& heap() override {
@@ -179,6 +182,14 @@ private:
     return *lost_threads_;
   }
 
+  // Where they stand in known_threads(), by their ids.
+  const std::unordered_map<std::uint64_t, std::size_t>& numbers() {
+    const std::vector<ThreadRegisters>& threads = known_threads();
+    for (std::size_t i = numbers_.empty() ? 0 : threads.size(); i < threads.size(); ++i)
+      numbers_.try_emplace(threads[i].os_id, i);
+    return numbers_;
+  }
+
   FirstThread thread_at(std::size_t i, std::string why) {
     return {.index = static_cast<unsigned>(i + 1),
             .os_id = known_threads()[i].os_id,
@@ -211,6 +222,7 @@ private:
   std::unique_ptr<HeapHolders> holders_;     // of heap_ and stacks_
   std::unique_ptr<HeapRetainers> retainers_; // of holders_
   std::optional<std::vector<ThreadRegisters>> lost_threads_;
+  std::unordered_map<std::uint64_t, std::size_t> numbers_;
   std::vector<std::string> warnings_;
   std::shared_ptr<const AddedSymbols> symbols_;
 };

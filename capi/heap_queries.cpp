@@ -131,8 +131,9 @@ RowStream::Producer allocation_rows() {
     const ThreadList& threads = inspection.stacks().threads();
     Json problems = heap.warnings();
     if (!threads.problem.empty()) problems.push_back(threads.problem);
+    const ContextOwners owners(threads);
     for (const AllocationContext& context : heap.map().contexts)
-      if (!emit(dump(allocation_json(context, threads, heap.map())))) break;
+      if (!emit(dump(allocation_json(context, owners.of(context), heap.map())))) break;
     return Json{{"problems", std::move(problems)}};
   };
 }

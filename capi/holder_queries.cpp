@@ -76,7 +76,12 @@ RowStream::Producer handle_rows() {
 RowStream::Producer finalizer_rows() {
   return [](Inspection& inspection, const RowStream::Emit& emit) {
     HeapHolders& holders = holders_of(inspection);
-    emit(finalizers_json(holders));
+    std::string row;
+    write_finalizers_json(holders, [&](std::string_view text) {
+      row += text;
+      return true;
+    });
+    emit(row);
     return Json{{"problems", holders.finalizers().problems}};
   };
 }

@@ -56,10 +56,12 @@ std::vector<CoreWriteRange> disjoint(std::vector<CoreWriteRange> ranges) {
 
 // Finds the parts of `wanted` that can be read. `buffer` has `chunk` bytes.
 void find_readable(MemoryReader& memory, const CoreWriteRange& wanted, std::span<std::byte> buffer,
-                   std::vector<Segment>& segments, std::vector<MemoryRange>& missing) {
+                   std::vector<Segment>& segments, std::vector<MemoryRange>& missing,
+                   const std::function<void()>& check_stop) {
   const Address end = wanted.range.end();
   bool joins = false; // the last segment ends at `at`
   for (Address at = wanted.range.begin; at < end;) {
+    check_stop();
     const std::size_t size = std::min(chunk, end - at);
     const std::size_t got = memory.read_some(at, buffer.first(size));
     if (got != 0 && joins) segments.back().place.range.size += got;
@@ -72,7 +74,10 @@ void find_readable(MemoryReader& memory, const CoreWriteRange& wanted, std::span
     if (joins || at >= end) continue;
     // A byte is missing. The search goes on at the next page, page by page.
     const std::uint64_t rest_of_page = std::min(end - at, page_size - at % page_size);
-    missing.push_back({at, rest_of_page});
+    if (!missing.empty() && missing.back().end() == at)
+      missing.back().size += rest_of_page;
+    else
+      missing.push_back({at, rest_of_page});
     at += rest_of_page; // not rounded up: behind the last page of all is address 0
   }
 }
@@ -171,10 +176,8 @@ WrittenCore write_core(const std::string& path, Platform platform, const std::ve
   WrittenCore written;
   std::vector<Segment> segments;
   std::vector<std::byte> buffer(chunk);
-  for (const CoreWriteRange& range : disjoint(std::move(ranges))) {
-    check_stop();
-    find_readable(memory, range, buffer, segments, written.missing);
-  }
+  for (const CoreWriteRange& range : disjoint(std::move(ranges)))
+    find_readable(memory, range, buffer, segments, written.missing, check_stop);
   written.missing = merge_ranges(std::move(written.missing));
   written.segments = segments.size();
 
@@ -222,15 +225,19 @@ std::vector<CoreWriteRange> with_access_of(const std::vector<CoreSegment>& segme
   return made;
 }
 
-void touch_for_debugger(MemoryReader& memory, const std::vector<LoadedModule>& modules) {
+void touch_for_debugger(MemoryReader& memory, const std::vector<LoadedModule>& modules,
+                        const std::function<bool()>& stop) {
   std::vector<std::byte> buffer(64 * page_size);
   std::vector<std::string> ignored;
+  bool walked = false; // one module has a link map: the program
   for (const LoadedModule& module : modules) {
+    if (stop && stop()) return;
     try {
       ElfImage image(memory, module.base);
       image.build_id();
       image.dynamic();
-      if (image.dynamic().value(DT_DEBUG).value_or(0) != 0) {
+      if (!walked && image.dynamic().value(DT_DEBUG).value_or(0) != 0) {
+        walked = true;
         memory.read_some(*image.dynamic().value(DT_DEBUG),
                          std::span(buffer).first(5 * sizeof(std::uint64_t)));
         walk_link_map(memory, module.base, ignored);

@@ -1,11 +1,13 @@
 #include "core/memory/recording_reader.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace clr {
 namespace {
-constexpr std::uint64_t max_recorded_pages = 1u << 20;
-}
+// More than that are kept as a range.
+constexpr std::uint64_t few_pages = 64;
+} // namespace
 
 std::size_t RecordingReader::read_some(Address address, std::span<std::byte> out) {
   const std::size_t got = next_->read_some(address, out);
@@ -17,15 +19,23 @@ void RecordingReader::record(Address address, std::uint64_t size) {
   if (size == 0) return;
   const Address last_address = address + (size - 1) < address ? ~Address{0} : address + (size - 1);
   const std::uint64_t first = address / page_size;
-  const std::uint64_t last = std::min(last_address / page_size, first + max_recorded_pages - 1);
+  const std::uint64_t last = last_address / page_size;
   if (first == last && first == last_) return;
+  if (last - first >= few_pages) {
+    constexpr std::uint64_t most = ~std::uint64_t{0} / page_size; // all of memory would wrap to nothing
+    many_.push_back({first * page_size, std::min(last - first + 1, most) * page_size});
+    if (many_.size() < merge_at_) return;
+    many_ = merge_ranges(std::move(many_));
+    merge_at_ = std::max(merge_at_, 2 * many_.size());
+    return;
+  }
   for (std::uint64_t page = first; page <= last; ++page) pages_.insert(page);
   last_ = last;
 }
 
 std::vector<MemoryRange> RecordingReader::ranges() const {
-  std::vector<MemoryRange> all;
-  all.reserve(pages_.size());
+  std::vector<MemoryRange> all = many_;
+  all.reserve(all.size() + pages_.size());
   for (const std::uint64_t page : pages_) all.push_back({page * page_size, page_size});
   return merge_ranges(std::move(all));
 }

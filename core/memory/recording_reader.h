@@ -25,7 +25,7 @@ public:
   // Lends nothing: reads of lent bytes would be invisible, and recording all lent bytes would not be minimal.
   std::span<const std::byte> view(Address, std::size_t) override { return {}; }
 
-  // Records these pages as if they had been read, without reading them. At most 2^20 pages per call.
+  // Records these pages as if they had been read, without reading them. Many at once cost no more than one.
   void record(Address address, std::uint64_t size);
 
   // The recorded pages as ranges, sorted, neighbours merged.
@@ -34,6 +34,8 @@ public:
 private:
   MemoryReader* next_;
   std::unordered_set<std::uint64_t> pages_; // address / page_size
+  std::vector<MemoryRange> many_;           // recorded at once
+  std::size_t merge_at_ = 4096;             // so many of them; the same may be read again and again
   std::uint64_t last_ = ~std::uint64_t{0};
 };
 

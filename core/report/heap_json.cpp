@@ -61,14 +61,17 @@ Json heap_json(const HeapMap& map, const HeapStatistics& statistics) {
   return json;
 }
 
-const RuntimeThread* owner_of(const AllocationContext& context, const ThreadList& threads) {
+ContextOwners::ContextOwners(const ThreadList& threads) {
   for (const RuntimeThread& thread : threads.threads)
-    if (context.thread != 0 && thread.address == context.thread) return &thread;
-  return nullptr;
+    if (thread.address != 0) threads_.try_emplace(thread.address, &thread);
 }
 
-Json allocation_json(const AllocationContext& context, const ThreadList& threads, const HeapMap& map) {
-  const RuntimeThread* const thread = owner_of(context, threads);
+const RuntimeThread* ContextOwners::of(const AllocationContext& context) const {
+  const auto found = threads_.find(context.thread);
+  return found == threads_.end() ? nullptr : found->second;
+}
+
+Json allocation_json(const AllocationContext& context, const RuntimeThread* owner, const HeapMap& map) {
   const HeapRange* const range = map.find(context.begin);
   Json json{{"owner", context.thread == 0 ? "collector" : "thread"},
             {"pointer", hex(context.begin)},
@@ -76,8 +79,8 @@ Json allocation_json(const AllocationContext& context, const ThreadList& threads
             {"bytes_left", context.end - context.begin},
             {"generation", range == nullptr ? Json() : generation_json(range->part)}};
   if (context.thread == 0) return json;
-  json["thread"] = thread != nullptr && thread->os_id ? Json(*thread->os_id) : Json();
-  json["managed_id"] = thread != nullptr && thread->managed_id ? Json(*thread->managed_id) : Json();
+  json["thread"] = owner != nullptr && owner->os_id ? Json(*owner->os_id) : Json();
+  json["managed_id"] = owner != nullptr && owner->managed_id ? Json(*owner->managed_id) : Json();
   return json;
 }
 

@@ -9,14 +9,25 @@
 #include "core/runtime/heap_strings.h"
 #include "core/stack/threads.h"
 
+#include <unordered_map>
+
 namespace clr {
 
 // The heaps with their segments, as they were counted.
 Json heap_json(const HeapMap& map, const HeapStatistics& statistics);
-// The thread that was given this memory; null: the collector, or none that is known.
-const RuntimeThread* owner_of(const AllocationContext& context, const ThreadList& threads);
-// A row of `clr alloc --json`.
-Json allocation_json(const AllocationContext& context, const ThreadList& threads, const HeapMap& map);
+// The threads that were given memory to allocate from, by the addresses of their records.
+class ContextOwners {
+public:
+  // `threads` must outlive this.
+  explicit ContextOwners(const ThreadList& threads);
+  // The thread that was given this memory; null: the collector, or none that is known.
+  const RuntimeThread* of(const AllocationContext& context) const;
+
+private:
+  std::unordered_map<Address, const RuntimeThread*> threads_;
+};
+// A row of `clr alloc --json`. `owner`: of the context, by ContextOwners.
+Json allocation_json(const AllocationContext& context, const RuntimeThread* owner, const HeapMap& map);
 // A row of `clr strings --json`; `counted`: one of a text that several strings have.
 Json to_json(const HeapString& string, bool counted);
 // The form of `clr arrays --json`, and a row of it.

@@ -35,34 +35,35 @@ Json to_json(const GcHandle& handle, HeapHolders& holders) {
   return json;
 }
 
-std::string finalizers_json(HeapHolders& holders) {
+void write_finalizers_json(HeapHolders& holders, const std::function<bool(std::string_view)>& write) {
   const FinalizerQueue& queue = holders.finalizers();
   std::string text;
   JsonWriter json(text);
+  bool going = true;
+  const auto list = [&](std::string_view name, const auto& objects, const auto& members) {
+    json.key(name);
+    json.begin_array();
+    for (const auto& object : objects) {
+      if (!going) break;
+      json.begin_object();
+      json.hex("object", object.object);
+      members(object);
+      json.text_or_null("type", holders.type_of(object.object));
+      json.end_object();
+      going = write(text);
+      text.clear();
+    }
+    json.end_array();
+  };
   json.begin_object();
-  json.key("registered");
-  json.begin_array();
-  for (const FinalizerQueue::Registered& object : queue.registered) {
-    json.begin_object();
-    json.hex("object", object.object);
+  list("registered", queue.registered, [&](const FinalizerQueue::Registered& object) {
     json.key("generation");
     json.raw(dump(generation_json(object.part)));
-    json.text_or_null("type", holders.type_of(object.object));
-    json.end_object();
-  }
-  json.end_array();
-  json.key("ready");
-  json.begin_array();
-  for (const FinalizerQueue::Ready& object : queue.ready) {
-    json.begin_object();
-    json.hex("object", object.object);
-    json.boolean("critical", object.critical);
-    json.text_or_null("type", holders.type_of(object.object));
-    json.end_object();
-  }
-  json.end_array();
+  });
+  list("ready", queue.ready,
+       [&](const FinalizerQueue::Ready& object) { json.boolean("critical", object.critical); });
   json.end_object();
-  return text;
+  write(text);
 }
 
 std::string out_json(const HeapReference& reference, HeapHolders& holders) {

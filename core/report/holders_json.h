@@ -6,12 +6,16 @@
 #include "core/runtime/heap_holders.h"
 #include "core/runtime/heap_retainers.h"
 
+#include <functional>
+#include <string_view>
+
 namespace clr {
 
 // A row of `clr handles --json`.
 Json to_json(const GcHandle& handle, HeapHolders& holders);
-// The form of `clr finalizers --json`, as text: a queue has millions of objects.
-std::string finalizers_json(HeapHolders& holders);
+// The form of `clr finalizers --json`, to `write` piece by piece: a queue has millions of objects. Its lists
+// end where `write` returns false; what closes them is written all the same.
+void write_finalizers_json(HeapHolders& holders, const std::function<bool(std::string_view)>& write);
 // An element of "out" and of "in" in `clr refs --json`, as text: an array has millions of references.
 std::string out_json(const HeapReference& reference, HeapHolders& holders);
 std::string in_json(const HeapReference& reference, HeapHolders& holders);

@@ -144,10 +144,11 @@ UnpackedCore unpack_core(const std::string& from, const std::string& to, const U
   while (result.cut.empty()) {
     const auto in = input.rest();
     if (in.empty() && !full) break;
-    if (options.stop && input.used() >= asked_at) {
+    // A megabyte that is packed may hold terabytes.
+    if (options.stop && input.used() + result.size >= asked_at) {
       if (options.stop(input.used(), file.size()))
         throw Error(ErrorKind::interrupted, "the core is not unpacked: it was interrupted");
-      asked_at = input.used() + piece_bytes;
+      asked_at = input.used() + result.size + piece_bytes;
     }
     try {
       const StreamDecoder::Step step = decoder->decode(in, made);

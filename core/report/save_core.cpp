@@ -32,8 +32,7 @@ namespace {
 // word of them.
 constexpr std::uint64_t stack_around = 16 * RecordingReader::page_size;
 
-void touch_exceptions(Runtime& runtime, const RuntimeThread& thread) {
-  ExceptionReporter reporter(runtime);
+void touch_exceptions(ExceptionReporter& reporter, const RuntimeThread& thread) {
   const ExceptionReporter::OfThread found = reporter.of_thread(thread);
   std::vector<Address> objects = found.in_flight;
   if (found.last_thrown != 0) objects.push_back(found.last_thrown);
@@ -282,8 +281,9 @@ SaveSource source_of(CoreSession& session, const PathMap& paths) {
 
 SavedCore save_core(const SaveSource& source, const std::string& path, const SaveOptions& options) {
   std::vector<std::string> left_out;
+  const auto stopped = [&] { return options.stop && options.stop(); };
   RecordingReader recording(*source.memory);
-  touch_for_debugger(recording, source.modules);
+  touch_for_debugger(recording, source.modules, stopped);
   touch_descriptors(recording, source.modules, source.platform.cpu);
 
   // A second reader without any caches, so that everything that is needed is read again.
@@ -300,8 +300,9 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
   std::unordered_set<Address> known;
   std::uint64_t stack_room = options.limits.stacks;
   bool stacks_cut = false;
+  std::size_t walked = 0; // frames of all stacks
   for (const ThreadRegisters& thread : source.threads) {
-    if (options.stop && options.stop()) break;
+    if (walked == options.limits.frames || stopped()) break;
     const RegisterContext context = context_of_thread(source.platform.cpu, thread);
     if (const auto sp = context.sp()) recording.record(*sp - *sp % RecordingReader::page_size, stack_around);
     std::optional<Address> bottom;
@@ -316,7 +317,7 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
       } else {
         names.add(row);
       }
-      return true;
+      return ++walked < options.limits.frames && !(walked % 1024 == 0 && stopped());
     });
     if (const auto sp = context.sp(); options.values && sp && bottom && *bottom > *sp) {
       const std::uint64_t size = *bottom - *sp, wanted = std::min(size, options.limits.stack),
@@ -334,9 +335,16 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
     left_out.push_back(
         fmt::format("all stacks together are kept to {} bytes: the values of the other frames are left out",
                     options.limits.stacks));
+  if (walked == options.limits.frames)
+    left_out.push_back(fmt::format("the stacks have more than {} frames: what the others need is left out",
+                                   options.limits.frames));
   runtime.summary();
   if (runtime.absence() == nullptr) {
-    for (const RuntimeThread& thread : stacks.threads().threads) touch_exceptions(runtime, thread);
+    ExceptionReporter exceptions(runtime);
+    for (const RuntimeThread& thread : stacks.threads().threads) {
+      if (stopped()) break;
+      touch_exceptions(exceptions, thread);
+    }
     touch_waits(runtime, stacks, source);
     runtime.names()->modules();
     if (options.all_methods) {

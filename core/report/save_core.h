@@ -40,6 +40,8 @@ SaveSource source_of(CoreSession& session, const PathMap& paths);
 constexpr std::uint64_t max_saved_pdbs = 128
                                          << 20; // bytes of all PDBs, compressed; of one RecordedPdbs::max_pdb
 
+constexpr std::size_t max_saved_frames = 2'000'000; // of all stacks
+
 // Of SaveOptions::values.
 constexpr std::uint64_t max_saved_stack = 8 << 20;    // bytes of one thread's stack
 constexpr std::uint64_t max_saved_stacks = 1 << 30;   // bytes of all stacks
@@ -50,7 +52,7 @@ constexpr unsigned max_saved_levels = 3;              // from a stack to an obje
 // What is kept at most; tests set less.
 struct SaveLimits {
   std::uint64_t pdbs = max_saved_pdbs, stack = max_saved_stack, stacks = max_saved_stacks;
-  std::size_t objects = max_saved_objects;
+  std::size_t frames = max_saved_frames, objects = max_saved_objects;
   std::uint64_t object = max_saved_object;
 };
 

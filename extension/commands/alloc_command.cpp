@@ -22,27 +22,31 @@ public:
     require_runtime(session.runtime());
     const HeapMap& map = session.heap().map();
     const ThreadList& threads = session.stacks().threads();
-    Json rows = Json::array();
+    const ContextOwners owners(threads);
+    JsonList list([&](std::string_view text) { out.write(text); });
     std::uint64_t left = 0;
     if (!json_)
       out.line("{:>10} {:>8} {:>18} {:>18} {:>9} {}", "thread", "managed", "next object", "limit", "left",
                "part");
     for (const AllocationContext& context : map.contexts) {
-      const RuntimeThread* const thread = owner_of(context, threads);
+      if (out.interrupted()) break;
+      const RuntimeThread* const thread = owners.of(context);
       const HeapRange* const range = map.find(context.begin);
       left += context.end - context.begin;
       if (json_)
-        rows.push_back(allocation_json(context, threads, map));
+        list.add(allocation_json(context, thread, map));
       else
         out.line("{:>10} {:>8} {:#018x} {:#018x} {:>9} {}", owner(context, thread), managed_id(thread),
                  context.begin, context.end, context.end - context.begin,
                  range == nullptr ? "" : to_string(range->part));
     }
-    if (json_)
-      out.line("{}", dump(rows));
-    else
+    if (json_) {
+      list.end();
+      out.write("\n");
+    } else {
       out.line("{} bytes are given and not used, in {} place{}; {} threads in all", left, map.contexts.size(),
                map.contexts.size() == 1 ? "" : "s", threads.threads.size());
+    }
     if (!threads.problem.empty()) out.warning(threads.problem);
     for (const std::string& text : session.heap().warnings()) out.warning(text);
   }

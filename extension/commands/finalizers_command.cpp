@@ -27,7 +27,10 @@ public:
     require_runtime(session.runtime());
     HeapHolders& holders = session.holders();
     if (json_) {
-      out.write(finalizers_json(holders));
+      write_finalizers_json(holders, [&](std::string_view text) {
+        out.write(text);
+        return !out.interrupted();
+      });
       out.write("\n");
       for (const std::string& problem : holders.finalizers().problems) out.warning(problem);
       return;

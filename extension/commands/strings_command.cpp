@@ -65,14 +65,20 @@ private:
     const DuplicateStrings found =
         find_duplicates(session.runtime(), session.heap(), query_, top_, [&] { return !out.interrupted(); });
     if (json_) {
-      Json rows = Json::array();
-      for (const HeapString& string : found.rows) rows.push_back(to_json(string, true));
-      out.line("{}", dump(rows));
+      JsonList list([&](std::string_view text) { out.write(text); });
+      for (const HeapString& string : found.rows) {
+        if (out.interrupted()) break;
+        list.add(to_json(string, true));
+      }
+      list.end();
+      out.write("\n");
     } else {
       if (!found.rows.empty()) out.line("{:>11} {:>15} {:>9} text", "count", "bytes", "length");
-      for (const HeapString& string : found.rows)
+      for (const HeapString& string : found.rows) {
+        if (out.interrupted()) break;
         out.line("{:>11} {:>15} {:>9} \"{}\"{}", string.count, string.bytes, string.length, string.text,
                  more(string));
+      }
       out.line("{} of {}", count_text(found.strings, "string"), count_text(found.texts, "different text"));
     }
     if (found.interrupted) out.warning("the counts are of the part of the heap that was looked at");

@@ -36,6 +36,7 @@ void Output::write(std::string_view text) {
     if (end == text.npos) break;
     buffer_ += '\n';
     text.remove_prefix(end + 1);
+    flush_when_large(); // of a text beyond max_text the lines in front of it are shown
   }
   flush_when_large();
 }

@@ -46,9 +46,9 @@ public:
   // an error then. Cheap enough for every row.
   bool interrupted();
 
-  // Bytes of text of one command. LLDB keeps all of it, twice while it grows beyond a power of two; this is
-  // below 2^29.
-  static constexpr std::size_t max_text = 500'000'000;
+  // Bytes of text of one command. LLDB keeps all of it, twice while it grows beyond a power of two (this is
+  // below 2^28), and takes seconds to print so much.
+  static constexpr std::size_t max_text = 250'000'000;
 
 private:
   // For what ends a list behind max_text: totals, brackets of JSON.

@@ -246,8 +246,9 @@ void ask(Runtime& runtime, const ElfCore& core, const Places& sound, Ends& ends)
   step("arrays", [&] { dump(to_json(find_arrays(*heap, {.objects = {.top = 50}, .sparse = true}))); });
   step("table", [&] { make_heap_table(heap->map(), heap->types()); });
   step("alloc", [&] {
+    const ContextOwners owners(stacks.threads());
     for (const AllocationContext& context : heap->map().contexts)
-      dump(allocation_json(context, stacks.threads(), heap->map()));
+      dump(allocation_json(context, owners.of(context), heap->map()));
   });
   step("where", [&] {
     ObjectCondition number("Id=4711"), text("Customer>a");

@@ -3,7 +3,7 @@
 //   [SYSROOT]
 // SYSROOT: a copy of the target's root directory; --values: the objects that stacks
 // hold; --objects: also what it takes to show them, and the static fields of the program's own types; LIMIT:
-// pdbs, stack, objects or object, of SaveLimits. Prints what a limit has left out.
+// pdbs, stack, stacks, frames, objects or object, of SaveLimits. Prints what a limit has left out.
 //   record_core --pdbs-of-target=N CORE     prints why the PDBs that the core holds are not read
 #include "core/objects/inspected_object.h"
 #include "core/objects/static_fields.h"
@@ -99,6 +99,7 @@ int main(int argc, char** argv) {
     take_number(words, "pdbs", limits.pdbs);
     take_number(words, "stack", limits.stack);
     take_number(words, "stacks", limits.stacks);
+    take_number(words, "frames", limits.frames);
     take_number(words, "objects", limits.objects);
     take_number(words, "object", limits.object);
     if (words.size() != 2 && words.size() != 3) {

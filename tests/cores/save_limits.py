@@ -50,6 +50,10 @@ def check(saver):
     assert left_out == ["all stacks together are kept to 256 bytes: the values of the other frames are left out"], left_out
     assert stacks <= stack, (stacks, stack)
 
+    frames, left_out, _ = saver.save("--frames=5")
+    assert left_out == ["the stacks have more than 5 frames: what the others need is left out"], left_out
+    assert frames < whole, (frames, whole)
+
     objects, left_out, _ = saver.save("--objects=3")
     assert left_out == ["the stacks lead to more than 3 objects: the values of the others are left out"], left_out
     assert objects < whole, (objects, whole)

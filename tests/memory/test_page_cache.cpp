@@ -167,6 +167,15 @@ TEST_CASE("A recording holds the pages that were read, and no others") {
   CHECK(recording.ranges() == std::vector<MemoryRange>{{0x1000, 0x2000}, {0x5000, 0x1000}});
   recording.record(0x3001, 0x2000);
   CHECK(recording.ranges() == std::vector<MemoryRange>{{0x1000, 0x5000}});
+
+  // Terabytes cost no more than a page, also when the same are recorded again and again.
+  constexpr std::uint64_t many = std::uint64_t{1} << 42;
+  for (unsigned i = 0; i < 10'000; ++i) recording.record(0x10'0000'0000'0800, many);
+  recording.record(0x5800, many);
+  CHECK(recording.ranges() ==
+        std::vector<MemoryRange>{{0x1000, many + 0x5000}, {0x10'0000'0000'0000, many + 0x1000}});
+  recording.record(0, ~std::uint64_t{0});
+  CHECK(recording.ranges() == std::vector<MemoryRange>{{0, ~std::uint64_t{0xfff}}});
 }
 
 TEST_CASE("Ranges merge where they touch") {

@@ -194,4 +194,9 @@ TEST_CASE("Where nothing can be unpacked no file is left") {
   CHECK_THAT(crowded->what(), Catch::Contains("must stay so"));
   CHECK(fault(gzip_of("core"), {.stop = [](std::uint64_t, std::uint64_t) { return true; }, .spare = any_room})
             ->kind() == ErrorKind::interrupted);
+  // Few bytes may hold many: the user is asked for each megabyte of either.
+  unsigned asked = 0;
+  CHECK(fault(gzip_of(std::string(4u << 20, 'x')),
+              {.stop = [&](std::uint64_t, std::uint64_t) { return ++asked == 4; }, .spare = any_room})
+            ->kind() == ErrorKind::interrupted);
 }

@@ -35,14 +35,18 @@ void write_stacks(HtmlWriter& html, PageStop& stop) {
   if (locks != nullptr) locks->table_by_stacks();
   std::unordered_map<std::uint32_t, std::uint64_t> os_ids;
   MergedStacks merged;
+  std::size_t walked = 0, seen = 0;
   for (const PageThread& thread : source.threads) {
     stop.check();
+    if (walked >= max_page_walks) break;
+    ++seen;
     os_ids[thread.index] = thread.os_id;
     MergedStack stack;
     stack.threads = {thread.index};
     stack.end =
         source.walk(thread, {.max_frames = max_page_walk, .runtime_frames = false}, [&](const FrameRow& row) {
           stack.add(row);
+          ++walked;
           return !(source.stop && source.stop());
         });
     merged.add(std::move(stack));
@@ -57,7 +61,10 @@ void write_stacks(HtmlWriter& html, PageStop& stop) {
       stacks, [&](const MergedStack* a, const MergedStack* b) { return is_managed(a) && !is_managed(b); });
   html.element("p", fmt::format("{} of {}; frames have their addresses as titles.",
                                 count_text(stacks.size(), "different stack", Digits::grouped),
-                                count_text(source.threads.size(), "thread", Digits::grouped)));
+                                count_text(seen, "thread", Digits::grouped)));
+  if (seen < source.threads.size())
+    stop.miss(fmt::format("the stacks of {} threads: those of the first {} have {} frames together",
+                          source.threads.size() - seen, seen, grouped(walked)));
   constexpr std::size_t unfolded = 12; // more of them are hard to look through
   const std::size_t left = write_some(html, stacks.size(), max_page_stacks, [&](std::size_t i) {
     stop.check();
