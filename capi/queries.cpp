@@ -1,5 +1,6 @@
 #include "capi/queries.h"
 
+#include "capi/kept_rows.h"
 #include "core/publish/code_catalog.h"
 #include "core/report/answer_json.h"
 #include "core/report/exception_report.h"
@@ -149,7 +150,7 @@ RowStream::Producer exception_rows(Address object) {
                                  inspection.walk(os_id, {.runtime_frames = false, .lines = false}, visit);
                                });
     for (const ExceptionReport& report : reporter.tree(object))
-      if (!emit(dump(to_json(report)))) break;
+      if (!emit(exception_json(report))) break;
     return Json();
   };
 }
@@ -174,14 +175,11 @@ RowStream::Producer static_rows(std::string pattern, std::uint64_t os_id) {
         search.threads.push_back({.os_id = *thread.os_id, .address = thread.address});
     if (os_id != 0 && search.threads.empty())
       throw Error(ErrorKind::invalid_argument, fmt::format("the runtime knows no thread with id {}", os_id));
-    std::vector<std::string> rows;
-    std::vector<std::string> problems =
-        for_each_static(*runtime.objects(), search, [&](const StaticRow& row) {
-          rows.push_back(json_text(row));
-          return true;
-        });
-    for (const std::string& row : rows)
-      if (!emit(row)) break;
+    KeptRows rows;
+    std::vector<std::string> problems = for_each_static(
+        *runtime.objects(), search, [&](const StaticRow& row) { return rows.add(json_text(row)); });
+    rows.emit(emit);
+    rows.tell(problems);
     return Json{{"problems", std::move(problems)}};
   };
 }
@@ -210,13 +208,11 @@ RowStream::Producer root_rows(std::uint64_t os_id) {
   return [os_id](Inspection& inspection, const RowStream::Emit& emit) {
     // Walks at once, like frame_rows.
     RootReporter reporter(require_runtime(inspection), inspection.stacks());
-    std::vector<std::string> rows;
-    const StackReporter::End end = reporter.walk(inspection.registers(os_id), os_id, [&](const RootRow& row) {
-      rows.push_back(json_text(row));
-      return true;
-    });
-    for (const std::string& row : rows)
-      if (!emit(row)) break;
+    KeptRows rows;
+    StackReporter::End end = reporter.walk(inspection.registers(os_id), os_id,
+                                           [&](const RootRow& row) { return rows.add(json_text(row)); });
+    rows.emit(emit);
+    rows.tell(end.notes);
     return Json{{"end", end.end}, {"notes", end.notes}};
   };
 }

@@ -2,6 +2,7 @@
 
 #include "core/objects/instance_reader.h"
 #include "core/report/json.h"
+#include "core/report/json_writer.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,10 +13,13 @@
 
 namespace clr {
 
-ExceptionReporter::ExceptionReporter(Runtime& runtime)
-    : runtime_(&runtime), reader_(*runtime.target(), [names = runtime.names()](Address method_table) {
-        return names->type_name(method_table);
-      }) {}
+ExceptionReporter::ExceptionReporter(Runtime& runtime) : ExceptionReporter(runtime, Limits{}) {}
+
+ExceptionReporter::ExceptionReporter(Runtime& runtime, const Limits& limits)
+    : runtime_(&runtime),
+      reader_(*runtime.target(),
+              [names = runtime.names()](Address method_table) { return names->type_name(method_table); }),
+      limits_(limits), room_{.trace = limits.all_trace, .text = limits.all_text} {}
 
 ExceptionReporter::ExceptionReporter(Runtime& runtime, StackReporter& stacks, Walk walk)
     : ExceptionReporter(runtime) {
@@ -35,10 +39,36 @@ std::string trace_text(const TraceRow& row) {
                      method_and_offset(row.exact ? row.exact->method : row.answer.method, row.answer.code),
                      source_position(row.answer.source));
 }
+
+void add_fault(ExceptionReport& report, const std::string& text) {
+  std::string& faults = report.exception.fault;
+  faults += fmt::format("{}{}", faults.empty() ? "" : "; ", text);
+}
 } // namespace
 
 ExceptionReport ExceptionReporter::read(Address object) {
-  ExceptionReport report{.exception = reader_.read(object), .trace = {}};
+  Room whole{.trace = limits_.tree_trace, .text = limits_.tree_text};
+  return read(object, whole);
+}
+
+ExceptionReport ExceptionReporter::read(Address object, Room& of_tree) {
+  const bool of_all = room_.trace < of_tree.trace; // which of the limits may cut the trace
+  const bool has_room = of_tree.text != 0 && room_.text != 0;
+  ExceptionReport report{.exception = reader_.read(object, std::min(of_tree.trace, room_.trace),
+                                                   has_room ? max_tree_text : reader_.max_summary_units),
+                         .trace = {}};
+  const ManagedException& exception = report.exception;
+  if (exception.trace_left_out != 0)
+    add_fault(report,
+              fmt::format("{} more frames of its stack trace are left out: {}", exception.trace_left_out,
+                          of_all ? fmt::format("all exceptions have more than {}", limits_.all_trace)
+                                 : fmt::format("it and the exceptions around it have more than {}",
+                                               limits_.tree_trace)));
+  const std::size_t text = exception.message.value_or("").size() + exception.remote_trace.size();
+  for (Room* const room : {&of_tree, &room_}) {
+    room->trace -= exception.trace.size();
+    room->text -= std::min(room->text, text);
+  }
   for (const TraceElement& element : report.exception.trace) {
     TraceRow row{.element = element, .answer = {}, .exact = {}, .text = {}};
     const Address lookup = lookup_address(element);
@@ -55,13 +85,6 @@ ExceptionReport ExceptionReporter::read(Address object) {
   }
   return report;
 }
-
-namespace {
-void add_fault(ExceptionReport& report, const std::string& text) {
-  std::string& faults = report.exception.fault;
-  faults += fmt::format("{}{}", faults.empty() ? "" : "; ", text);
-}
-} // namespace
 
 std::vector<Address> ExceptionReporter::aggregated(const ManagedException& exception) {
   std::vector<Address> inner;
@@ -81,12 +104,14 @@ std::vector<Address> ExceptionReporter::aggregated(const ManagedException& excep
 
 // The thread on which the exception is in flight.
 std::optional<std::uint64_t> ExceptionReporter::thread_of(Address object) {
-  for (const RuntimeThread& thread : stacks_->threads().threads)
-    if (thread.os_id.value_or(0) != 0) {
-      const std::vector<Address> in_flight = of_thread(thread).in_flight;
-      if (std::ranges::find(in_flight, object) != in_flight.end()) return thread.os_id;
-    }
-  return std::nullopt;
+  if (!threads_) {
+    threads_.emplace();
+    for (const RuntimeThread& thread : stacks_->threads().threads)
+      if (thread.os_id.value_or(0) != 0)
+        for (const Address one : of_thread(thread).in_flight) threads_->emplace(one, *thread.os_id);
+  }
+  const auto found = threads_->find(object);
+  return found == threads_->end() ? std::nullopt : std::optional(found->second);
 }
 
 void ExceptionReporter::add_standing(ExceptionReport& report) {
@@ -101,6 +126,12 @@ void ExceptionReporter::add_standing(ExceptionReport& report) {
   const auto os_id = wanted.empty() ? std::nullopt : thread_of(report.exception.object);
   if (!os_id) return;
   const auto compare = [&](const FrameRow& frame) {
+    if (standing_frames_ == max_standing_frames) {
+      add_fault(report, fmt::format("what its shared code ran was not looked for: more than {} frames",
+                                    max_standing_frames));
+      return false;
+    }
+    ++standing_frames_;
     const auto rows = frame.exact && frame.sp ? wanted.find(*frame.sp) : wanted.end();
     if (rows == wanted.end()) return true;
     for (TraceRow* const row : rows->second) {
@@ -130,6 +161,7 @@ std::vector<ExceptionReport> ExceptionReporter::tree(Address object) {
   std::vector<ExceptionReport> reports;
   std::set<Address> seen;
   std::vector<Waiting> waiting{{.object = object}};
+  Room room{.trace = limits_.tree_trace, .text = limits_.tree_text};
   while (!waiting.empty()) {
     const Waiting next = waiting.back();
     waiting.pop_back();
@@ -143,7 +175,7 @@ std::vector<ExceptionReport> ExceptionReporter::tree(Address object) {
       continue;
     }
     try {
-      ExceptionReport report = read(next.object);
+      ExceptionReport report = read(next.object, room);
       report.depth = next.depth;
       report.number = next.number;
       report.of = next.of;
@@ -163,6 +195,11 @@ std::vector<ExceptionReport> ExceptionReporter::tree(Address object) {
     }
     std::vector<Address> inner = report.inner_exceptions;
     if (inner.empty() && report.exception.inner != 0) inner.push_back(report.exception.inner);
+    if (inner.size() > limits_.all_inner - inner_) {
+      add_fault(report, fmt::format("all exceptions have more than {} inner exceptions", limits_.all_inner));
+      inner.resize(limits_.all_inner - inner_);
+    }
+    inner_ += inner.size();
     for (std::size_t i = inner.size(); i-- > 0;)
       waiting.push_back({.object = inner[i],
                          .depth = next.depth + 1,
@@ -186,39 +223,53 @@ ExceptionReporter::OfThread ExceptionReporter::of_thread(const RuntimeThread& th
   return found;
 }
 
-nlohmann::ordered_json to_json(const ExceptionReport& report) {
+namespace {
+
+std::string trace_row_json(const TraceRow& row) {
+  Json element;
+  element["ip"] = hex(row.element.ip);
+  element["sp"] = row.element.sp ? Json(hex(*row.element.sp)) : Json(nullptr);
+  element["text"] = row.text;
+  element["method"] = to_json(row.answer.method);
+  if (row.exact)
+    element["instantiation"] = Json{{"method", to_json(row.exact->method)}, {"from", origin_of(*row.exact)}};
+  if (row.answer.code.start != 0) element["code"] = to_json(row.answer.code);
+  if (row.answer.source) element["source"] = to_json(*row.answer.source);
+  return dump(element);
+}
+
+} // namespace
+
+std::string exception_json(const ExceptionReport& report) {
   const ManagedException& exception = report.exception;
-  Json json;
-  json["address"] = hex(exception.object);
-  json["method_table"] = hex(exception.method_table);
-  json["type"] = exception.type ? Json(*exception.type) : Json(nullptr);
-  json["message"] = exception.message ? Json(*exception.message) : Json(nullptr);
-  json["hresult"] =
-      exception.hresult ? Json(hex(static_cast<std::uint32_t>(*exception.hresult))) : Json(nullptr);
-  if (exception.inner != 0) json["inner"] = hex(exception.inner);
+  std::string text;
+  JsonWriter json(text);
+  const auto known_text = [&](std::string_view name, const std::optional<std::string>& value) {
+    json.key(name);
+    value ? json.text(*value) : json.null();
+  };
+  json.begin_object();
+  json.hex("address", exception.object);
+  json.hex("method_table", exception.method_table);
+  known_text("type", exception.type);
+  known_text("message", exception.message);
+  json.key("hresult");
+  exception.hresult ? json.hex(static_cast<std::uint32_t>(*exception.hresult)) : json.null();
+  if (exception.inner != 0) json.hex("inner", exception.inner);
   if (!report.inner_exceptions.empty()) {
-    Json inner = Json::array();
-    for (const Address one : report.inner_exceptions) inner.push_back(hex(one));
-    json["inner_exceptions"] = std::move(inner);
+    json.key("inner_exceptions");
+    json.begin_array();
+    for (const Address one : report.inner_exceptions) json.hex(one);
+    json.end_array();
   }
-  Json trace = Json::array();
-  for (const TraceRow& row : report.trace) {
-    Json element;
-    element["ip"] = hex(row.element.ip);
-    element["sp"] = row.element.sp ? Json(hex(*row.element.sp)) : Json(nullptr);
-    element["text"] = row.text;
-    element["method"] = to_json(row.answer.method);
-    if (row.exact)
-      element["instantiation"] =
-          Json{{"method", to_json(row.exact->method)}, {"from", origin_of(*row.exact)}};
-    if (row.answer.code.start != 0) element["code"] = to_json(row.answer.code);
-    if (row.answer.source) element["source"] = to_json(*row.answer.source);
-    trace.push_back(std::move(element));
-  }
-  json["trace"] = std::move(trace);
-  if (!exception.remote_trace.empty()) json["remote_trace"] = exception.remote_trace;
-  if (!exception.fault.empty()) json["fault"] = exception.fault;
-  return json;
+  json.key("trace");
+  json.begin_array();
+  for (const TraceRow& row : report.trace) json.raw(trace_row_json(row));
+  json.end_array();
+  if (!exception.remote_trace.empty()) json.text("remote_trace", exception.remote_trace);
+  if (!exception.fault.empty()) json.text("fault", exception.fault);
+  json.end_object();
+  return text;
 }
 
 } // namespace clr

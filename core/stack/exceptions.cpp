@@ -97,7 +97,8 @@ Address trace_array(const Target& target, Address object) {
   return (flags & contains_gc_pointers) == 0 ? array : target.read_pointer(array + target.size_of("Array"));
 }
 
-std::vector<TraceElement> read_trace(const Target& target, Address array) {
+// Sets the trace, of which no more than `max_elements` are wanted.
+void read_trace(const Target& target, Address array, std::size_t max_elements, ManagedException& exception) {
   const TraceLayout layout(target);
   if (layout.stride == 0) throw_corrupt(array, "stack trace elements of no size");
   const std::uint32_t bytes = target.read_u32(target.field_address(array, "Array", "m_NumComponents"));
@@ -106,9 +107,10 @@ std::vector<TraceElement> read_trace(const Target& target, Address array) {
   // The array is allocated with room to spare, so its length bounds the count.
   if (count > ExceptionReader::max_trace || (count != 0 && count > (bytes - layout.header) / layout.stride))
     throw_corrupt(data, fmt::format("a stack trace array of {} bytes claims {} frames", bytes, count));
+  const std::size_t wanted = std::min<std::size_t>(count, max_elements);
   std::vector<TraceElement> trace;
-  trace.reserve(count);
-  for (std::uint32_t i = 0; i < count; ++i) {
+  trace.reserve(wanted);
+  for (std::size_t i = 0; i < wanted; ++i) {
     const Address element = data + layout.header + i * layout.stride;
     trace.push_back(
         {.ip = target.read_pointer(element + layout.ip),
@@ -116,7 +118,8 @@ std::vector<TraceElement> read_trace(const Target& target, Address array) {
          .method_desc = target.read_pointer(element + layout.method_desc),
          .flags = target.read_u32(element + layout.flags)});
   }
-  return trace;
+  exception.trace = std::move(trace);
+  exception.trace_left_out = count - wanted;
 }
 
 } // namespace
@@ -148,17 +151,23 @@ void ExceptionReader::read_parts(ManagedException& exception, std::size_t max_un
 }
 
 ManagedException ExceptionReader::read(Address object) const {
+  return read(object, max_trace, max_message_units);
+}
+
+ManagedException ExceptionReader::read(Address object, std::size_t max_elements,
+                                       std::size_t max_units) const {
   const Target& target = *target_;
   ManagedException exception;
   exception.object = object;
-  read_parts(exception, max_message_units);
+  max_units = std::min(max_units, max_message_units);
+  read_parts(exception, max_units);
   std::string& fault = exception.fault;
   attempt(fault, [&] {
-    if (const Address array = trace_array(target, object)) exception.trace = read_trace(target, array);
+    if (const Address array = trace_array(target, object)) read_trace(target, array, max_elements, exception);
   });
   attempt(fault, [&] {
     exception.remote_trace =
-        read_string(target, exception_field(target, object, "_remoteStackTraceString"), max_message_units)
+        read_string(target, exception_field(target, object, "_remoteStackTraceString"), max_units)
             .value_or(std::string());
   });
   return exception;

@@ -29,6 +29,7 @@ struct ManagedException {
   std::optional<std::int32_t> hresult;
   Address inner = 0;               // InnerException; 0 none
   std::vector<TraceElement> trace; // throwing frame first
+  std::size_t trace_left_out = 0;  // frames behind these that were not wanted
   std::string remote_trace;        // text of a part that was thrown elsewhere
   std::string fault;               // what could not be read; empty when everything could
 };
@@ -44,6 +45,9 @@ public:
   // Reads the exception object at `object`. Unreadable parts are left empty and told in `fault`. Throws Error
   // only when the object itself cannot be read or is no exception (corrupt).
   ManagedException read(Address object) const;
+  // The same with no more than the first `max_elements` of the trace, and no more than the first `max_units`
+  // UTF-16 units of the message and of the trace's text, with " ..." behind what is cut.
+  ManagedException read(Address object, std::size_t max_elements, std::size_t max_units) const;
   // The same without the trace and its text, and with no more than the first max_summary_units of the
   // message and " ..." behind them: for lists of threads and tasks, which may all have one and the same
   // exception.

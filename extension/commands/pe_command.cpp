@@ -1,5 +1,6 @@
 // clr pe: print a managed exception.
 #include "core/report/json.h"
+#include "core/report/json_writer.h"
 #include "core/runtime/presence.h"
 #include "extension/breakpoints/managed_throws.h"
 #include "extension/commands/command.h"
@@ -37,9 +38,21 @@ public:
         out.write(describe(tree));
         continue;
       }
-      Json exceptions = Json::array();
-      for (const ExceptionReport& report : tree) exceptions.push_back(to_json(report));
-      list.add(Json{{"exceptions", std::move(exceptions)}});
+      list.next();
+      std::string text;
+      JsonWriter exceptions(text);
+      exceptions.begin_object();
+      exceptions.key("exceptions");
+      exceptions.begin_array();
+      for (const ExceptionReport& report : tree) {
+        if (out.interrupted()) break;
+        exceptions.raw(exception_json(report));
+        out.write(text);
+        text.clear();
+      }
+      exceptions.end_array();
+      exceptions.end_object();
+      out.write(text);
     }
     if (!json_) return;
     list.end();

@@ -84,7 +84,8 @@ Json exceptions(CoreSession& session) {
     const ExceptionReporter::OfThread found = exceptions.of_thread(thread);
     Json list = Json::array();
     for (const Address object : found.in_flight)
-      for (const ExceptionReport& report : exceptions.tree(object)) list.push_back(to_json(report));
+      for (const ExceptionReport& report : exceptions.tree(object))
+        list.push_back(Json::parse(exception_json(report)));
     if (!list.empty()) threads[hex(thread.address)] = std::move(list);
   }
   return threads;

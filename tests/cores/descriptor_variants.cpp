@@ -60,7 +60,8 @@ public:
           [&] { return Json(runtime_.objects()->describe_object(object)); });
       add(fmt::format("exception {:#x}", object), [&] {
         Json list = Json::array();
-        for (const ExceptionReport& report : exceptions.tree(object)) list.push_back(to_json(report));
+        for (const ExceptionReport& report : exceptions.tree(object))
+          list.push_back(Json::parse(exception_json(report)));
         return list;
       });
     }

@@ -126,7 +126,7 @@ private:
       if (report.exception)
         attempt([&] {
           for (const ExceptionReport& each : exceptions.tree(report.exception->exception.object))
-            dump(to_json(each));
+            exception_json(each);
         });
     }
   }

@@ -181,6 +181,20 @@ TEST_CASE_METHOD(Fixture, "a summary has the exception without its trace") {
   CHECK_FALSE(whole.trace.empty());
 }
 
+TEST_CASE_METHOD(Fixture, "of an exception no more is read than is wanted") {
+  memory.u64(object + 72, message); // a trace from elsewhere
+  const Target target(memory, descriptor, {});
+  const ExceptionReader reader(target, no_name);
+  const ManagedException part = reader.read(object, 1, 1), whole = reader.read(object);
+  CHECK(whole.trace_left_out == 0);
+  CHECK(whole.remote_trace == "no");
+  REQUIRE(part.trace.size() == 1);
+  CHECK(part.trace[0].ip == whole.trace[0].ip);
+  CHECK(part.trace_left_out == 1);
+  CHECK(part.message == "n ...");
+  CHECK(part.remote_trace == "n ...");
+}
+
 TEST_CASE_METHOD(Fixture, "whichever read fails, nothing of an exception is invented") {
   const Target target(memory, descriptor, {});
   const ExceptionReader reader(target, [](Address) { return "X"; });
