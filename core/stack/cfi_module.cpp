@@ -1,8 +1,9 @@
 #include "core/stack/cfi_module.h"
 
-#include "core/memory/cpu_table.h"
 #include "core/memory/elf_handle.h"
 #include "core/memory/elf_records.h"
+#include "core/stack/cfi_entry.h"
+#include "core/stack/cfi_program.h"
 
 #include <dwarf.h>
 #include <elf.h>
@@ -19,8 +20,13 @@ namespace {
 
 constexpr ByteOrder order = ByteOrder::little; // the CPUs that we walk have no other
 constexpr std::size_t max_piece = 1 << 20;     // of one read
-// A wrapper image around the bytes from target memory: one header and one program header.
+// Header and program header around the bytes from target memory.
 constexpr std::size_t wrapper_size = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr);
+// The usual search table of .eh_frame_hdr: pairs of offsets from the header, of the function and of its
+// description, behind the version, the encodings of the pointer to .eh_frame, of the count and of the table,
+// that pointer and the count.
+constexpr std::byte count_encoding{DW_EH_PE_udata4}, table_encoding{DW_EH_PE_datarel | DW_EH_PE_sdata4};
+constexpr std::size_t count_at = 8, table_at = 12, table_entry_size = 8;
 
 // The part of the image that lies in memory from an address on.
 struct Segment {
@@ -115,17 +121,41 @@ struct CfiEnd {
   void operator()(Dwarf_CFI* cfi) const { dwarf_cfi_end(cfi); }
 };
 
+// libdw's reading of an image, which must outlive it.
+struct LibdwCfi {
+  explicit LibdwCfi(std::vector<char>& image) {
+    elf_version(EV_CURRENT);
+    elf.reset(elf_memory(image.data(), image.size()));
+    if (elf) cfi.reset(dwarf_getcfi_elf(elf.get()));
+  }
+  ElfHandle elf;
+  std::unique_ptr<Dwarf_CFI, CfiEnd> cfi; // null: it cannot be read
+};
+
+// The row of `entry` for `pc`, which it describes.
+std::optional<CfiRow> row_of_entry(const CfiEntry& entry, Address pc, Cpu cpu) {
+  std::vector<char> image = cfi_image_of(entry, cpu);
+  const LibdwCfi libdw(image);
+  Dwarf_Frame* frame = nullptr;
+  if (!libdw.cfi || dwarf_cfi_addrframe(libdw.cfi.get(), pc, &frame) != 0) return std::nullopt;
+  const std::unique_ptr<Dwarf_Frame, decltype(&std::free)> owner(frame, &std::free);
+  return cfi_row(*frame, cpu);
+}
+
 } // namespace
 
 struct CfiModule::Impl {
   Cpu cpu = Cpu::unknown;
+  CfiRoom* room = nullptr;
   Address end = 0;
   std::string problem;
-  std::vector<char> image;                  // outlives elf and cfi
+  std::vector<char> image;                  // empty when there is a problem
   Address hdr_begin = 0;                    // .eh_frame_hdr
   std::size_t hdr_offset = 0, hdr_size = 0; // in `image`
-  ElfHandle elf;
-  std::unique_ptr<Dwarf_CFI, CfiEnd> cfi;
+  Address frames_begin = 0;                 // .eh_frame
+  std::size_t frames_offset = 0;            // in `image`
+  bool has_table = false;                   // in its usual form, and in order
+  std::vector<ListedCfi> listed;            // without that
 
   void open(MemoryReader& memory, Address base) {
     const ProgramHeaders headers = read_program_headers(memory, base);
@@ -142,106 +172,155 @@ struct CfiModule::Impl {
     if (load == headers.loads.end()) throw_corrupt(hdr.begin, "an .eh_frame outside of its module");
     // .eh_frame has no size of its own here: it reaches to the end of its segment at most.
     const Address low = std::min(hdr.begin, frames), high = std::max(hdr.end, load->end);
-    const std::size_t size = std::min<std::uint64_t>(high - low, max_eh_frame);
-    // Piece by piece: the size is the file's claim, and what is there may be little.
-    image.resize(wrapper_size);
-    for (std::size_t got = 0; got < size;) {
-      const std::size_t piece = std::min(size - got, max_piece);
-      image.resize(wrapper_size + got + piece);
-      const std::span<std::byte> room =
-          std::as_writable_bytes(std::span(image)).subspan(wrapper_size + got, piece);
-      const std::size_t read = memory.read_some(low + got, room);
-      got += read;
-      if (read == piece) continue;
-      image.resize(wrapper_size + got);
-      if (got <= std::max(hdr.begin, frames) - low) throw_missing(low + got);
-      break;
-    }
-    write_wrapper(low, hdr);
+    read_image(memory, low, high, std::max(hdr.begin, frames));
+    const std::vector<char> header =
+        cfi_image_header(cpu, wrapper_size + (hdr.begin - low), hdr.begin, hdr.end - hdr.begin);
+    std::ranges::copy(header, image.begin());
     hdr_begin = hdr.begin;
     hdr_offset = wrapper_size + (hdr.begin - low);
     hdr_size = hdr.end - hdr.begin;
+    frames_begin = frames;
+    frames_offset = wrapper_size + (frames - low);
+    if (!LibdwCfi(image).cfi)
+      throw Error(ErrorKind::corrupt, fmt::format("call frame information: {}", dwarf_errmsg(-1)));
+    has_table = table_is_in_order();
+    if (!has_table) {
+      listed = list_cfi(section());
+      if (listed.size() == max_listed_cfi)
+        problem =
+            fmt::format("the module has no search table for its more than {} functions", max_listed_cfi);
+    }
+    const std::size_t size = image.size() + listed.size() * sizeof(ListedCfi);
+    if (!room->bytes.has(size)) throw_no_room();
+    room->bytes.keep(size);
+  }
 
-    elf_version(EV_CURRENT);
-    elf.reset(elf_memory(image.data(), image.size()));
-    if (elf) cfi.reset(dwarf_getcfi_elf(elf.get()));
-    if (!cfi) problem = fmt::format("call frame information: {}", dwarf_errmsg(-1));
+  // Reads [low, high) piece by piece: the size is the file's claim, and what is there may be little.
+  // Something must be there beyond `needed`.
+  void read_image(MemoryReader& memory, Address low, Address high, Address needed) {
+    const std::size_t wanted = std::min<std::uint64_t>(high - low, max_eh_frame);
+    const std::size_t size = std::min<std::uint64_t>(wanted, room->bytes.left());
+    image.resize(wrapper_size);
+    std::size_t got = 0;
+    while (got < size) {
+      const std::size_t piece = std::min(size - got, max_piece);
+      image.resize(wrapper_size + got + piece);
+      const std::span<std::byte> to =
+          std::as_writable_bytes(std::span(image)).subspan(wrapper_size + got, piece);
+      const std::size_t read = memory.read_some(low + got, to);
+      got += read;
+      if (read != piece) break;
+    }
+    image.resize(wrapper_size + got);
+    if (got == size && size < wanted) throw_no_room();
+    if (got < size && got <= needed - low) throw_missing(low + got);
+  }
+  [[noreturn]] static void throw_no_room() {
+    throw Error(
+        ErrorKind::corrupt,
+        fmt::format("the call frame information of all modules is more than {} bytes", max_cfi_bytes));
+  }
+
+  EhFrame section() const {
+    return {std::as_bytes(std::span(image)).subspan(std::min(frames_offset, image.size())), frames_begin};
   }
 
   // .eh_frame_hdr, as far as it was there.
   std::span<const std::byte> header() const {
-    if (!cfi || hdr_offset >= image.size()) return {};
+    if (hdr_offset >= image.size()) return {};
     return std::as_bytes(std::span(image)).subspan(hdr_offset, std::min(hdr_size, image.size() - hdr_offset));
   }
 
-  // The header that makes libdw find .eh_frame_hdr at its place in the target.
-  void write_wrapper(Address low, const Segment& hdr) {
-    Elf64_Ehdr ehdr{};
-    std::memcpy(ehdr.e_ident, ELFMAG, SELFMAG);
-    ehdr.e_ident[EI_CLASS] = ELFCLASS64;
-    ehdr.e_ident[EI_DATA] = ELFDATA2LSB;
-    ehdr.e_ident[EI_VERSION] = EV_CURRENT;
-    ehdr.e_type = ET_DYN;
-    ehdr.e_machine = static_cast<Elf64_Half>(cpu_row(cpu).elf_machine);
-    ehdr.e_version = EV_CURRENT;
-    ehdr.e_phoff = sizeof ehdr;
-    ehdr.e_ehsize = sizeof ehdr;
-    ehdr.e_phentsize = sizeof(Elf64_Phdr);
-    ehdr.e_phnum = 1;
-    Elf64_Phdr phdr{};
-    phdr.p_type = PT_GNU_EH_FRAME;
-    phdr.p_offset = wrapper_size + (hdr.begin - low);
-    phdr.p_vaddr = hdr.begin;
-    phdr.p_filesz = phdr.p_memsz = hdr.end - hdr.begin;
-    std::memcpy(image.data(), &ehdr, sizeof ehdr);
-    std::memcpy(image.data() + sizeof ehdr, &phdr, sizeof phdr);
+  // Entries of the search table; 0 without one in its usual form.
+  std::size_t table_entries() const {
+    const std::span<const std::byte> hdr = header();
+    if (hdr.size() < table_at || hdr[2] != count_encoding || hdr[3] != table_encoding) return 0;
+    const unsigned pointer = std::to_integer<unsigned>(hdr[1]) & 0xF;
+    if (pointer != DW_EH_PE_udata4 && pointer != DW_EH_PE_sdata4) return 0;
+    return std::min<std::size_t>(load<std::uint32_t>(hdr.subspan(count_at), order),
+                                 (hdr.size() - table_at) / table_entry_size);
+  }
+  // What the table has of an entry: where the function begins, or its description.
+  Address table_address(std::size_t entry, bool description) const {
+    const std::size_t at = table_at + entry * table_entry_size + (description ? table_entry_size / 2 : 0);
+    return hdr_begin + static_cast<Address>(std::int64_t{load<std::int32_t>(header().subspan(at), order)});
+  }
+  bool table_is_in_order() const {
+    const std::size_t count = table_entries();
+    for (std::size_t i = 1; i < count; ++i)
+      if (table_address(i, false) < table_address(i - 1, false)) return false;
+    return count != 0;
+  }
+  // The last entry of the table that begins at or before `pc`.
+  std::optional<std::size_t> table_entry_of(Address pc) const {
+    const auto offset = [&](std::size_t entry) {
+      return static_cast<std::int64_t>(table_address(entry, false) - hdr_begin);
+    };
+    const auto wanted = static_cast<std::int64_t>(pc - hdr_begin);
+    std::size_t low = 0, high = table_entries();
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (offset(middle) <= wanted)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return low == 0 ? std::nullopt : std::optional(low - 1);
+  }
+
+  // Where in .eh_frame the description of `pc` may be.
+  std::optional<std::uint64_t> description_of(Address pc) const {
+    if (has_table) {
+      const auto entry = table_entry_of(pc);
+      return entry ? std::optional(table_address(*entry, true) - frames_begin) : std::nullopt;
+    }
+    const auto next = std::ranges::upper_bound(listed, pc, {}, &ListedCfi::begin);
+    if (next == listed.begin() || pc >= std::prev(next)->end) return std::nullopt;
+    return std::prev(next)->offset;
+  }
+
+  // Counts what libdw is about to do for `entry`. Throws Error{corrupt} when that, or all of it, is too much.
+  void count_work(const CfiEntry& entry) {
+    const auto add = [&](std::uint64_t work) {
+      if (work > max_cfi_work - room->work)
+        throw Error(ErrorKind::corrupt, "call frame information of which too much was looked up");
+      room->work += work;
+    };
+    add(entry.initial.size() + entry.program.size());
+    add(work_of_cfi_program(entry.initial, entry.plain_addresses) +
+        work_of_cfi_program(entry.program, entry.plain_addresses));
   }
 };
 
-CfiModule::CfiModule(MemoryReader& memory, Platform platform, Address base)
+CfiModule::CfiModule(MemoryReader& memory, Platform platform, Address base, CfiRoom& room)
     : impl_(std::make_unique<Impl>()) {
   impl_->cpu = platform.cpu;
+  impl_->room = &room;
   try {
     impl_->open(memory, base);
   } catch (const Error& error) {
     impl_->problem = error.what();
+    room.bytes.waste(std::min<std::uint64_t>(impl_->image.size(), room.bytes.left()));
+    impl_->image = {};
+    impl_->listed = {};
   }
 }
 
 CfiModule::~CfiModule() = default;
 
 std::optional<CfiRow> CfiModule::row(Address pc) const {
-  if (!impl_->cfi) return std::nullopt;
-  Dwarf_Frame* frame = nullptr;
-  if (dwarf_cfi_addrframe(impl_->cfi.get(), pc, &frame) != 0) return std::nullopt;
-  const std::unique_ptr<Dwarf_Frame, decltype(&std::free)> owner(frame, &std::free);
-  return cfi_row(*frame, impl_->cpu);
+  if (impl_->image.empty()) return std::nullopt;
+  const std::optional<std::uint64_t> at = impl_->description_of(pc);
+  if (!at) return std::nullopt;
+  const CfiEntry entry = cfi_entry_at(impl_->section(), *at);
+  if (pc < entry.begin || pc >= entry.end) return std::nullopt;
+  impl_->count_work(entry);
+  return row_of_entry(entry, pc, impl_->cpu);
 }
 
 std::optional<Address> CfiModule::function_start(Address pc) const {
-  // Version, encodings of the pointer to .eh_frame, of the count, and of the table: pairs of offsets from the
-  // header, of the function and of its description, ascending.
-  constexpr std::byte count_encoding{DW_EH_PE_udata4}, table_encoding{DW_EH_PE_datarel | DW_EH_PE_sdata4};
-  constexpr std::size_t count_at = 8, table_at = 12, entry_size = 8;
-  const std::span<const std::byte> hdr = impl_->header();
-  if (hdr.size() < table_at || hdr[2] != count_encoding || hdr[3] != table_encoding ||
-      (std::to_integer<unsigned>(hdr[1]) & 0x4) != 0)
-    return std::nullopt;
-  const auto offset = [&](std::size_t entry) {
-    return std::int64_t{load<std::int32_t>(hdr.subspan(table_at + entry * entry_size), order)};
-  };
-  const auto wanted = static_cast<std::int64_t>(pc - impl_->hdr_begin);
-  std::size_t low = 0, high = std::min<std::size_t>(load<std::uint32_t>(hdr.subspan(count_at), order),
-                                                    (hdr.size() - table_at) / entry_size);
-  while (low < high) {
-    const std::size_t middle = (low + high) / 2;
-    if (offset(middle) <= wanted)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  if (low == 0) return std::nullopt;
-  return impl_->hdr_begin + static_cast<Address>(offset(low - 1));
+  const std::optional<std::size_t> entry = impl_->table_entry_of(pc);
+  return entry ? std::optional(impl_->table_address(*entry, false)) : std::nullopt;
 }
 
 const std::string& CfiModule::problem() const {

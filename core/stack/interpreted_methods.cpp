@@ -11,20 +11,25 @@ constexpr std::string_view node_type = "InterpMethodContextFrame";
 
 class NodeList {
 public:
-  explicit NodeList(const Target& target) : target_(target) {}
+  NodeList(const Target& target, InterpretedLists& lists) : target_(target), lists_(lists) {}
 
   // The runtime keeps only a hint to the newest node. Nodes that are not in use have no instruction.
   Address newest(Address hint) {
     if (hint == 0) return 0;
-    if (field(hint, "Ip") == 0) return in_use(hint);
-    for (;;) {
-      pass(hint);
-      const Address next = field(hint, "NextPtr");
-      if (next == 0 || field(next, "Ip") == 0) break;
-      hint = next;
-    }
+    if (const auto known = lists_.newest.find(hint); known != lists_.newest.end()) return known->second;
+    const Address node = field(hint, "Ip") == 0 ? in_use(hint) : last_in_use(hint);
     seen_.clear();
-    return hint;
+    lists_.newest.emplace(hint, node);
+    return node;
+  }
+  // The newest of the nodes in use that follow `node`, or the node itself.
+  Address last_in_use(Address node) {
+    for (;;) {
+      pass(node);
+      const Address next = field(node, "NextPtr");
+      if (next == 0 || field(next, "Ip") == 0) return node;
+      node = next;
+    }
   }
   // The node itself or the first of its callers that is in use; 0: none.
   Address in_use(Address node) {
@@ -54,6 +59,10 @@ private:
     return target_.read_pointer(target_.field_address(node, node_type, name));
   }
   void pass(Address node) {
+    if (lists_.nodes >= max_interpreted_nodes)
+      throw_corrupt(
+          node, fmt::format("more than {} nodes of interpreted methods on one stack", max_interpreted_nodes));
+    ++lists_.nodes;
     if (!seen_.insert(node).second)
       throw_corrupt(node, "the list of interpreted methods comes back to the node");
     if (seen_.size() > max_interpreted_methods)
@@ -61,15 +70,21 @@ private:
   }
 
   const Target& target_;
+  InterpretedLists& lists_;
   std::unordered_set<Address> seen_;
 };
 
 } // namespace
 
 InterpretedMethods interpreted_methods(const Target& target, Address frame) {
+  InterpretedLists alone;
+  return interpreted_methods(target, frame, alone);
+}
+
+InterpretedMethods interpreted_methods(const Target& target, Address frame, InterpretedLists& lists) {
   InterpretedMethods result;
   try {
-    NodeList list(target);
+    NodeList list(target, lists);
     const Address hint =
         target.read_pointer(target.field_address(frame, "InterpreterFrame", "TopInterpMethodContextFrame"));
     for (Address node = list.newest(hint); node != 0; node = list.caller(node))

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <unordered_map>
 
 namespace clr {
@@ -42,6 +43,41 @@ FrameLayout frameless_layout(const Architecture& architecture) {
   return layout;
 }
 
+// The ends of modules that are sorted by where they begin, in a tree of maxima: the last of the first ones
+// that ends beyond an address is found in as many steps as the tree is high.
+class ModuleEnds {
+public:
+  void assign(std::size_t count) {
+    leaves_ = std::bit_ceil(count + 1);
+    most_.assign(2 * leaves_, 0);
+  }
+  void set(std::size_t index, Address end) {
+    std::size_t node = leaves_ + index;
+    most_[node] = end;
+    while (node /= 2) most_[node] = std::max(most_[2 * node], most_[2 * node + 1]);
+  }
+  // The last of the first `count` modules that ends beyond `address`.
+  std::optional<std::size_t> last_beyond(Address address, std::size_t count) const {
+    // Upward, until a tree that lies before all that was passed holds one; then down to its last.
+    std::size_t node = leaves_ + count;
+    while (node % 2 == 0 || most_[node - 1] <= address) {
+      node /= 2;
+      if (node <= 1) return std::nullopt;
+    }
+    for (--node; node < leaves_;) node = 2 * node + (most_[2 * node + 1] > address ? 1 : 0);
+    return node - leaves_;
+  }
+
+private:
+  std::size_t leaves_ = 1;
+  std::vector<Address> most_{0, 0}; // node n has the children 2n and 2n + 1
+};
+
+// Where a module of known size ends.
+Address end_of(const LoadedModule& module) {
+  return module.size > ~Address{0} - module.base ? ~Address{0} : module.base + module.size;
+}
+
 } // namespace
 
 struct NativeUnwinder::Impl {
@@ -49,29 +85,31 @@ struct NativeUnwinder::Impl {
     LoadedModule loaded;
     std::unique_ptr<CfiModule> cfi; // opened on first use
 
-    CfiModule& open(MemoryReader& of, const Platform& on) {
-      if (!cfi) cfi = std::make_unique<CfiModule>(of, on, loaded.base);
+    CfiModule& open(Impl& of) {
+      if (!cfi) cfi = std::make_unique<CfiModule>(*of.memory, of.platform, loaded.base, of.room);
       return *cfi;
     }
   };
 
+  CfiRoom room; // of `modules`
   MemoryReader* memory;
   Platform platform;
   const Architecture* architecture;         // of the platform
   std::vector<LoadedModule> public_modules; // sorted by base, as `modules`
   std::vector<Module> modules;
+  ModuleEnds ends; // of `modules`; of one whose size is not known the end of memory, until it was opened
   std::unordered_map<Address, std::optional<CfiRow>> rows; // by the address looked up
 
   Module* module_at(Address address) {
-    auto it = std::ranges::upper_bound(modules, address, {}, [](const Module& m) { return m.loaded.base; });
-    while (it != modules.begin()) {
-      Module& module = *--it;
-      const std::uint64_t size = module.loaded.size;
-      const bool inside =
-          size != 0 ? address - module.loaded.base < size : address < module.open(*memory, platform).end();
-      if (inside) return &module;
+    const auto next =
+        std::ranges::upper_bound(modules, address, {}, [](const Module& m) { return m.loaded.base; });
+    for (;;) {
+      const auto index = ends.last_beyond(address, static_cast<std::size_t>(next - modules.begin()));
+      if (!index) return nullptr;
+      Module& module = modules[*index];
+      if (module.loaded.size != 0 || module.cfi) return &module;
+      ends.set(*index, module.open(*this).end());
     }
-    return nullptr;
   }
 
   std::optional<Unwound> by_code(const RegisterContext& context, bool leaf, std::string& why) {
@@ -110,7 +148,7 @@ struct NativeUnwinder::Impl {
       why = fmt::format("{:#x} is in no module", lookup);
       return nullptr;
     }
-    const CfiModule& cfi = module->open(*memory, platform);
+    const CfiModule& cfi = module->open(*this);
     std::optional<CfiRow> row;
     try {
       row = cfi.row(lookup);
@@ -133,7 +171,11 @@ NativeUnwinder::NativeUnwinder(MemoryReader& memory, Platform platform, std::vec
   impl_->architecture = &architecture_of(platform.cpu);
   std::ranges::sort(modules, {}, &LoadedModule::base);
   impl_->public_modules = modules;
-  for (LoadedModule& module : modules) impl_->modules.push_back({std::move(module), nullptr});
+  impl_->ends.assign(modules.size());
+  for (LoadedModule& module : modules) {
+    impl_->ends.set(impl_->modules.size(), module.size != 0 ? end_of(module) : ~Address{0});
+    impl_->modules.push_back({std::move(module), nullptr});
+  }
 }
 
 NativeUnwinder::~NativeUnwinder() = default;
@@ -173,7 +215,7 @@ std::optional<FrameLayout> NativeUnwinder::layout(Address pc, bool leaf, FoundBy
 std::optional<Address> NativeUnwinder::function_start(Address pc) {
   Impl::Module* const module = impl_->module_at(pc);
   if (module == nullptr) return std::nullopt;
-  return module->open(*impl_->memory, impl_->platform).function_start(pc);
+  return module->open(*impl_).function_start(pc);
 }
 
 std::optional<Unwound> NativeUnwinder::by_code(const RegisterContext& context, bool leaf) {

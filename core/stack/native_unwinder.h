@@ -3,10 +3,11 @@
 //
 // The CFI (PT_GNU_EH_FRAME) is read through target memory. Where a core lacks those pages, a reader that
 // fills read-only segments from the module's own file (same build id) under this unwinder supplies them; so
-// live processes, whole cores, default cores and the vDSO take one path. elfutils' libdw decodes the CFI and
-// finds the row; the rules are evaluated here and not by libdwfl, because a walker of mixed stacks needs
-// single steps from any context, the CFA and the slot of the return address, and rows that are kept per
-// instruction. Source: DWARF 5 section 6.4; Linux Standard Base, .eh_frame and .eh_frame_hdr.
+// live processes, whole cores, default cores and the vDSO take one path. elfutils' libdw runs the
+// program of an entry, which was looked through before; the rules are evaluated here and not by libdwfl,
+// because a walker of mixed stacks needs single steps from any context, the CFA and the slot of the return
+// address, and rows that are kept per instruction. Source: DWARF 5 section 6.4; Linux Standard Base,
+// .eh_frame and .eh_frame_hdr.
 #pragma once
 
 #include "core/isa/frame_layout.h"
@@ -25,8 +26,8 @@ public:
   ~NativeUnwinder();
 
   const std::vector<LoadedModule>& modules() const;
-  // The module that holds `address`, null if none. No reads, except 2 the first time for a module whose size
-  // is unknown.
+  // The module that holds `address`, null if none. No reads, except those of opening a module the first
+  // time when its size is unknown.
   const LoadedModule* module_at(Address address);
 
   // The caller of the frame with `context`. `leaf`: pc is the instruction that runs next (the thread's own

@@ -2,9 +2,18 @@
 // of the walk, walk_steps.cpp the steps outward.
 #pragma once
 
+#include "core/stack/interpreted_methods.h"
 #include "core/stack/walker.h"
 
+#include <memory>
+#include <span>
+
 namespace clr {
+
+// Times that a walk may compare a frame with one of the runtime's Frames. Each Frame leads to one frame or to
+// none, so that a sound stack takes a few for each: this is twenty for each of the most Frames that a thread
+// may have.
+constexpr std::size_t max_looks = 2'000'000;
 
 // One walk. The state is the context of the frame to be reported next, and the explicit Frames not yet
 // passed.
@@ -15,6 +24,8 @@ public:
       : walker_(walker), thread_(thread), visit_(visit), options_(options) {}
 
   stack::Walk walk(const RegisterContext& start);
+  // Walk::steps, so far.
+  std::size_t steps() const { return emitted_ + frames_.size() + interpreted_.nodes; }
 
 private:
   // ReadyToRun code enters native code through a helper, whose return address the InlinedCallFrame records;
@@ -72,8 +83,25 @@ private:
   // Reports the methods that the interpreter executes for an InterpreterFrame, newest first.
   bool emit_interpreted(const ExplicitFrame& frame);
   std::optional<FrameContext> context_of(const ExplicitFrame& frame);
+
+  // What a Frame restores, as far as the frames of the walk are compared with it.
+  struct Lead {
+    bool asked = false;          // the next three are known
+    bool leaf = false;           // the same as FrameContext::leaf
+    Address pc = 0, sp = 0;      // 0: it restores nothing
+    std::optional<bool> goes_on; // `pc` is code of a method
+  };
+  // Of frames_[index]; it is read once a walk.
+  const Lead& lead_of(std::size_t index);
+  // That Frame leads to a method, or into an image of the runtime that the target lacks. Looked up once a
+  // walk.
+  bool goes_on(std::size_t index);
+  // Counts one comparison with a Frame. False, with a note, after max_looks of them.
+  bool may_look();
   // The same Frame is looked at from several places of a walk; what is wrong with it is told once.
   void note(const std::string& text);
+  // Whether another note would be kept: who walks over many Frames asks before it makes the text.
+  bool takes_notes() const;
   void note_gap(std::string_view what, const std::string& why);
 
   StackWalker& walker_;
@@ -83,8 +111,17 @@ private:
 
   stack::Walk result_;
   std::size_t emitted_ = 0;
-  std::vector<ExplicitFrame> frames_; // of the thread, in order of their addresses
-  std::size_t next_frame_ = 0;        // first one that was not reported
+  std::shared_ptr<const FrameChain::Result> chain_; // holds frames_
+  std::span<const ExplicitFrame> frames_;           // of the thread, in order of their addresses
+  std::size_t next_frame_ = 0;                      // first one that was not reported
+  std::vector<Lead> leads_;                         // of each of frames_
+  std::size_t looks_ = 0;
+  // No Frame before this one leads further out than led_sp_ to a method. The stack pointer grows, but for a
+  // change of the stack.
+  std::size_t led_ = 0;
+  Address led_sp_ = 0;
+  std::size_t next_inlined_ = 0; // no InlinedCallFrame that was not reported lies before this one
+  InterpretedLists interpreted_;
 
   // The context that the last Frame passed since the last managed frame restores. It is frames_[next_frame_ -
   // 1], or one before it.

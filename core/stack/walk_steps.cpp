@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace clr {
 namespace {
 
@@ -186,19 +188,28 @@ std::optional<Unwound> StackWalker::Run::step_last_resort() {
   return std::nullopt;
 }
 
+bool StackWalker::Run::goes_on(std::size_t index) {
+  if (leads_[index].goes_on) return *leads_[index].goes_on;
+  const Lead lead = lead_of(index);
+  const Place place = classify(lead.pc, lead.leaf);
+  const bool unread = !place.fault.empty() && in_listed_image(lead.pc);
+  if (!place.fault.empty() && !unread && takes_notes())
+    note(fmt::format("{} at {:#x} leads to {:#x}, and frames may be missing: {}",
+                     to_string(frames_[index].kind), frames_[index].address, lead.pc, place.fault));
+  const bool known = place.code.has_value() || unread;
+  leads_[index].goes_on = known;
+  return known;
+}
+
 std::optional<Unwound> StackWalker::Run::step_explicit_frame() {
   if (!walker_.chain_) return std::nullopt;
   const Address sp = context_.sp().value_or(0);
-  for (std::size_t i = next_frame_; i < frames_.size(); ++i) {
-    const std::optional<FrameContext> restored = context_of(frames_[i]);
-    if (!restored || restored->registers.sp().value_or(0) <= sp) continue;
-    const Place place = classify(*restored->registers.pc(), restored->leaf);
-    const bool unread = !place.fault.empty() && in_listed_image(*restored->registers.pc());
-    if (!place.fault.empty() && !unread)
-      note(fmt::format("{} at {:#x} leads to {:#x}, and frames may be missing: {}",
-                       to_string(frames_[i].kind), frames_[i].address, *restored->registers.pc(),
-                       place.fault));
-    if (!place.code && !unread) continue;
+  if (sp < led_sp_) led_ = 0;
+  led_sp_ = sp;
+  for (led_ = std::max(led_, next_frame_); led_ < frames_.size() && may_look(); ++led_) {
+    if (lead_of(led_).sp <= sp || !goes_on(led_)) continue;
+    const std::optional<FrameContext> restored = context_of(frames_[led_]);
+    if (!restored) continue;
     return Unwound{.caller = restored->registers,
                    .cfa = *restored->registers.sp(),
                    .found_by = FoundBy::runtime_frame,

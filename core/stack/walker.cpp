@@ -62,6 +62,14 @@ StackWalker::StackWalker(const Target* target, ExecutionManager* code, NativeUnw
 
 StackWalker::~StackWalker() = default;
 
+std::shared_ptr<const FrameChain::Result> StackWalker::frames_from(Address head) {
+  if (last_chain_ && last_head_ == head) return last_chain_;
+  // The stack bounds are not given to the chain: a handler may run, and push Frames, on another stack.
+  last_chain_ = std::make_shared<const FrameChain::Result>(chain_->read(head, std::nullopt, std::nullopt));
+  last_head_ = head;
+  return last_chain_;
+}
+
 bool StackWalker::Run::emit(const StackFrame& frame) {
   if (emitted_ >= options_.max_frames) {
     result_.end = WalkEnd::limit;
@@ -79,7 +87,7 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
     const ExplicitFrame& explicit_frame = frames_[next_frame_];
     StackFrame frame{
         .kind = StackFrameKind::runtime, .found_by = FoundBy::runtime_frame, .frame = explicit_frame};
-    if (explicit_frame.kind == FrameKind::unknown)
+    if (explicit_frame.kind == FrameKind::unknown && takes_notes())
       note(fmt::format("a Frame of unknown kind at {:#x}: its identifier {:#x} is none that the runtime's "
                        "descriptor names, and frames may be missing",
                        explicit_frame.address, explicit_frame.identifier));
@@ -99,7 +107,7 @@ bool StackWalker::Run::emit_frames_below(Address limit) {
 }
 
 bool StackWalker::Run::emit_interpreted(const ExplicitFrame& frame) {
-  const InterpretedMethods list = interpreted_methods(*walker_.target_, frame.address);
+  const InterpretedMethods list = interpreted_methods(*walker_.target_, frame.address, interpreted_);
   for (const InterpretedMethod& method : list.methods) {
     if (first_node_ == method.node) first_node_ = 0;
     if (first_node_ != 0) continue;
@@ -127,14 +135,42 @@ std::optional<FrameContext> StackWalker::Run::context_of(const ExplicitFrame& fr
   try {
     return walker_.chain_->context(frame);
   } catch (const Error& error) {
-    note(fmt::format("{} at {:#x}: {}", to_string(frame.kind), frame.address, error.what()));
+    if (takes_notes())
+      note(fmt::format("{} at {:#x}: {}", to_string(frame.kind), frame.address, error.what()));
     return std::nullopt;
   }
 }
 
+const StackWalker::Run::Lead& StackWalker::Run::lead_of(std::size_t index) {
+  Lead& lead = leads_[index];
+  if (std::exchange(lead.asked, true)) return lead;
+  if (const std::optional<FrameContext> restored = context_of(frames_[index])) {
+    lead.leaf = restored->leaf;
+    lead.pc = restored->registers.pc().value_or(0);
+    lead.sp = restored->registers.sp().value_or(0);
+  }
+  return lead;
+}
+
+bool StackWalker::Run::may_look() {
+  if (looks_ < max_looks) {
+    ++looks_;
+    return true;
+  }
+  note(
+      fmt::format("the runtime's Frames were asked more than {} times where the stack goes on: frames may be "
+                  "missing",
+                  max_looks));
+  return false;
+}
+
+bool StackWalker::Run::takes_notes() const {
+  return result_.notes.size() <= max_notes;
+}
+
 void StackWalker::Run::note(const std::string& text) {
   std::vector<std::string>& notes = result_.notes;
-  if (text.empty() || notes.size() > max_notes || std::ranges::find(notes, text) != notes.end()) return;
+  if (text.empty() || !takes_notes() || std::ranges::find(notes, text) != notes.end()) return;
   notes.push_back(notes.size() == max_notes ? "further problems are left out" : text);
 }
 
@@ -200,7 +236,10 @@ void StackWalker::Run::note_exact_context(const Unwound& unwound) {
   };
   if (passed_context_ && take(*passed_context_, passed_index_)) return;
   const Address sp = context_.sp().value_or(0);
-  for (std::size_t i = next_frame_; i < frames_.size() && frames_[i].address < sp; ++i) {
+  for (std::size_t i = next_frame_; i < frames_.size() && frames_[i].address < sp && may_look(); ++i) {
+    const Lead& lead = lead_of(i);
+    if (lead.sp == 0 || lead.pc != context_.pc()) continue;
+    if (lead.sp != context_.sp() && (!lead.leaf || i < next_switch_)) continue;
     const std::optional<FrameContext> restored = context_of(frames_[i]);
     if (restored && take(*restored, i)) return;
   }
@@ -226,7 +265,7 @@ bool StackWalker::Run::leave_byte_code() {
   if (at == frames_.end() || at->kind != FrameKind::interpreter) return true;
   const Address node = context_.sp().value_or(0);
   // The interpreter itself is handed the Frame, too: the stack pointer tells which of the two this is.
-  const InterpretedMethods list = interpreted_methods(*walker_.target_, at->address);
+  const InterpretedMethods list = interpreted_methods(*walker_.target_, at->address, interpreted_);
   const auto method = std::ranges::find(list.methods, node, &InterpretedMethod::node);
   if (method == list.methods.end() || method->ip != context_.pc()) return true;
   first_node_ = node;
@@ -240,23 +279,22 @@ bool StackWalker::Run::leave_byte_code() {
 }
 
 void StackWalker::Run::take_call_site_of_helper() {
-  for (std::size_t i = next_frame_; i < frames_.size(); ++i) {
-    if (frames_[i].kind != FrameKind::inlined_call) continue;
-    const std::optional<FrameContext> call = context_of(frames_[i]);
-    if (!call || call->registers.sp() != context_.sp() || call->registers.pc() == context_.pc()) return;
-    const Place at_call = classify(*call->registers.pc(), false), here = classify(*context_.pc(), leaf_);
-    if (at_call.code && here.code && at_call.code->start == here.code->start)
-      context_.set_pc(*call->registers.pc());
-    return;
-  }
+  next_inlined_ = std::max(next_inlined_, next_frame_);
+  while (next_inlined_ < frames_.size() && frames_[next_inlined_].kind != FrameKind::inlined_call)
+    ++next_inlined_;
+  if (next_inlined_ >= frames_.size()) return;
+  const Lead& call = lead_of(next_inlined_);
+  if (call.sp == 0 || call.sp != context_.sp() || call.pc == context_.pc()) return;
+  const Place at_call = classify(call.pc, false), here = classify(*context_.pc(), leaf_);
+  if (at_call.code && here.code && at_call.code->start == here.code->start) context_.set_pc(call.pc);
 }
 
 stack::Walk StackWalker::Run::walk(const RegisterContext& start) {
   if (thread_ != nullptr && walker_.chain_ && thread_->frame != 0) {
-    // The stack bounds are not given to the chain: a handler may run, and push Frames, on another stack.
-    FrameChain::Result chain = walker_.chain_->read(thread_->frame, std::nullopt, std::nullopt);
-    frames_ = std::move(chain.frames);
-    note(chain.problem);
+    chain_ = walker_.frames_from(thread_->frame);
+    frames_ = chain_->frames;
+    leads_.resize(frames_.size());
+    note(chain_->problem);
   }
   context_ = start;
   if (!context_.pc() || !context_.sp()) begin_at_frame();
@@ -331,7 +369,10 @@ stack::Walk StackWalker::Run::walk(const RegisterContext& start) {
 
 stack::Walk StackWalker::walk(const RegisterContext& start, const RuntimeThread* thread,
                               const std::function<bool(const StackFrame&)>& visit, WalkOptions options) {
-  return Run(*this, thread, visit, options).walk(start);
+  Run run(*this, thread, visit, options);
+  stack::Walk walk = run.walk(start);
+  walk.steps = run.steps();
+  return walk;
 }
 
 } // namespace clr

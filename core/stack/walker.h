@@ -11,6 +11,7 @@
 #include "core/stack/threads.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -56,6 +57,9 @@ struct Walk {
   std::string reason; // for failed: a sentence
   // Problems of the Frame chain and such, that did not end the walk: each once, at most about 100.
   std::vector<std::string> notes;
+  // What the walk took, for who walks many stacks: the frames that it told, the runtime's Frames of the
+  // thread, and the nodes of interpreted methods.
+  std::size_t steps = 0;
 };
 
 } // namespace stack
@@ -78,17 +82,23 @@ public:
   // Frames and the frame pointer lead on, and a note says that frames may be missing. The stack pointer grows
   // with every frame; a walk that cannot go on says why. Never throws for target data. Cost per managed
   // frame: that of ManagedUnwinder::unwind; per frame without its image up to max_words_without_frame lookups
-  // of code.
+  // of code. The chain of Frames that was read last is kept: a walk from the same head does not read it
+  // again.
   stack::Walk walk(const RegisterContext& start, const RuntimeThread* thread,
                    const std::function<bool(const StackFrame&)>& visit, WalkOptions options = {});
 
 private:
   class Run;
+  // The chain of Frames from `head`, never null. Only with chain_.
+  std::shared_ptr<const FrameChain::Result> frames_from(Address head);
+
   const Target* target_;
   ExecutionManager* code_;
   NativeUnwinder* native_;
   std::optional<FrameChain> chain_;
   std::optional<ManagedUnwinder> managed_;
+  Address last_head_ = 0;                                // of last_chain_
+  std::shared_ptr<const FrameChain::Result> last_chain_; // null: none was read yet
 };
 
 } // namespace clr

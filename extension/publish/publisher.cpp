@@ -27,6 +27,8 @@ double milliseconds_since(Clock::time_point start) {
 constexpr std::size_t many_methods = 5'000;
 // Sentences kept for `clr publish status`.
 constexpr std::size_t max_problems = 100;
+constexpr std::string_view cut_stacks =
+    "stacks: some of their frames are left out, because all together are too many or you asked to stop";
 
 CatalogOptions options_of(lldb::SBTarget& target, const PublishSettings& settings) {
   CatalogOptions options;
@@ -152,6 +154,8 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
       status_.problems.push_back(
           fmt::format("native frames: of more than {} places some have no name", StackPlaces::max_native));
   }
+  if (stacks.cut && std::ranges::find(status_.problems, cut_stacks) == status_.problems.end())
+    status_.problems.emplace_back(cut_stacks);
   if (!added.empty()) status_.last_milliseconds = milliseconds_since(began);
   if (first) status_.first_milliseconds = status_.last_milliseconds;
   return added;

@@ -86,7 +86,10 @@ public:
   CoreFileSession(lldb::SBTarget& target, std::unique_ptr<ElfCore> core, const PathMap& paths,
                   std::shared_ptr<const DescriptorFile> descriptor)
       : Session(target, paths, RecordedNames(*core), true),
-        session_(std::move(core), paths, std::move(descriptor)) {}
+        session_(std::move(core), paths, std::move(descriptor)) {
+    for (const ThreadRegisters& known : session_.core().threads())
+      if (!known.values.empty()) registers_.try_emplace(known.os_id, &known);
+  }
 
   Runtime& runtime() override { return session_.runtime(); }
   MemoryReader& memory() override { return session_.memory(); }
@@ -96,9 +99,8 @@ public:
   Address program_name() override { return program_name_in(session_.core().notes().auxv); }
   RegisterContext registers(lldb::SBThread& thread) override {
     const Cpu cpu = session_.core().platform().cpu;
-    for (const ThreadRegisters& known : session_.core().threads())
-      if (known.os_id == thread.GetThreadID() && !known.values.empty()) return context_of_thread(cpu, known);
-    return registers_of(thread, cpu);
+    const auto known = registers_.find(thread.GetThreadID());
+    return known == registers_.end() ? registers_of(thread, cpu) : context_of_thread(cpu, *known->second);
   }
   MemoryReport memory_report() override { return clr::memory_report(session_); }
 
@@ -106,6 +108,7 @@ private:
   SaveSource source() override { return source_of(session_, paths()); }
 
   CoreSession session_;
+  std::unordered_map<std::uint64_t, const ThreadRegisters*> registers_; // of the core, by the kernel's id
 };
 
 // Adds LLDB's own settings of where files lie.

@@ -1,5 +1,6 @@
 #include "extension/session/stack_walk.h"
 
+#include "extension/lldb/newer_api.h"
 #include "extension/lldb/stack.h"
 
 #include <algorithm>
@@ -13,6 +14,9 @@
 namespace clr::lldb_plugin {
 
 namespace {
+// Frames between two questions whether the user wants to stop.
+constexpr std::size_t frames_between_questions = 4'096;
+
 FrameRow describe_frame(Session& session, lldb::SBFrame& frame, bool leaf) {
   FrameRow row;
   row.index = frame.GetFrameID();
@@ -70,6 +74,8 @@ StackPlaces stack_places(Session& session, bool with_native, std::span<const lld
   std::unordered_map<Address, std::size_t> times;
   std::map<Address, StackPlaces::Native> native; // by the address to look up
   lldb::SBProcess process = session.target().GetProcess();
+  lldb::SBDebugger debugger = session.target().GetDebugger();
+  std::size_t left = StackPlaces::max_steps, told = 0;
   for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
     if (!threads.empty() && std::ranges::find(threads, thread.GetThreadID()) == threads.end()) continue;
@@ -79,13 +85,19 @@ StackPlaces stack_places(Session& session, bool with_native, std::span<const lld
       continue;
     }
     found.positions.push_back(*registers.pc());
+    if (left == 0) {
+      found.cut = true;
+      continue;
+    }
     times.clear();
-    std::size_t frames = 0;
+    std::size_t frames = 0, seen = 0;
     StackPlaces::Native* inner = nullptr; // of the frame before, when it is native
     Address inner_sp = 0;
     std::optional<Address> inner_fp;
     const stack::Walk walk =
         session.stacks().walk_frames(registers, thread.GetThreadID(), [&](const StackFrame& frame) {
+          if (++told % frames_between_questions == 0 && interrupt_requested(debugger)) left = 0;
+          if (seen++ >= left) return false;
           if (frame.kind == StackFrameKind::runtime) return true;
           // A frame pointer may also be that of the caller, of which the code alone tells nothing.
           const bool of_caller = frame.found_by == FoundBy::frame_pointer && inner_fp == frame.registers.fp();
@@ -117,7 +129,11 @@ StackPlaces stack_places(Session& session, bool with_native, std::span<const lld
       places.insert(place);
       if (frames >= StackPlaces::deep && count >= StackPlaces::often) repeated.insert(place);
     }
-    found.whole = found.whole && walk.end == WalkEnd::bottom;
+    left -= std::min(left, walk.steps);
+    if (walk.end == WalkEnd::stopped)
+      found.cut = true;
+    else
+      found.whole = found.whole && walk.end == WalkEnd::bottom;
   }
   for (const auto& [lookup, place] : native) found.native.push_back(place);
   found.places.assign(places.begin(), places.end());

@@ -23,7 +23,10 @@ struct StackPlaces {
   std::vector<Address> places;    // an address of each managed frame and stub, ascending, each once
   // Those of `places` that stand very often on one stack which is very deep: recursion.
   std::vector<Address> repeated;
-  bool whole = true; // every one of these stacks was walked to its end
+  bool whole = true; // every one of these stacks was walked to its end, or as far as `cut` tells
+  // Some were not walked to their end, or not at all, because all of them together are too large (max_steps)
+  // or the user asked to stop.
+  bool cut = false;
   // Frames of native code where they were asked for, each once: where it is, and how its caller was found.
   struct Native {
     Address pc = 0;
@@ -37,12 +40,16 @@ struct StackPlaces {
   bool native_whole = true; // false: there were more than max_native
 
   static constexpr std::size_t max_native = 10'000;
+  // Steps of the walks of all threads (stack::Walk::steps): the stacks of 10,000 threads with 200 frames
+  // each, or some stack overflows. Threads of a core may share one stack, so their number alone is no limit.
+  static constexpr std::size_t max_steps = 2'000'000;
 
   static constexpr std::size_t deep = 5'000; // managed frames of one stack
   static constexpr std::size_t often = 100;  // times that a place stands on it
 };
 // Of all threads, or of those in `threads` when it has any. Never throws for target data. Cost: that of
-// StackReporter::walk_frames, and of reading the registers of each thread, in a live process some hundred us.
+// StackReporter::walk_frames for max_steps frames at most, and of reading the registers of each thread, in a
+// live process some hundred us. Ends the walks early when the user asks LLDB to stop.
 StackPlaces stack_places(Session& session, bool with_native, std::span<const lldb::tid_t> threads);
 
 // The stack of `thread` by the core's own walker where it knows the CPU, else by LLDB's unwinder. Never

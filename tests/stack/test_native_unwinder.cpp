@@ -1,3 +1,5 @@
+#include "core/stack/cfi_module.h"
+#include "core/stack/cfi_program.h"
 #include "core/stack/native_unwinder.h"
 #include "tests/stack/cfi_image.h"
 
@@ -436,4 +438,101 @@ TEST_CASE("native: any failing read is a fault, never another caller") {
       CHECK_FALSE(std::string(error.what()).empty());
     }
   }
+}
+
+TEST_CASE("native: call frame information that would take all memory is refused before it is run") {
+  const auto reason = [](Bytes instructions) {
+    Native f({std::move(instructions)});
+    CfiRoom room;
+    const CfiModule module(f.memory, {8, ByteOrder::little, Cpu::x64, Os::unix_like}, f.image.base, room);
+    CHECK(module.problem().empty());
+    try {
+      return std::string(module.row(Native::function(0) + 0x40) ? "a row" : "nothing");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  CHECK(reason({0x0E, 32}) == "a row");
+  CHECK(reason({0x07, 0xFE, 0xFF, 0xFF, 0x3F}) == "call frame information with register 134217726");
+  CHECK(reason(Bytes(65, 0x0A)) == "call frame information with more than 64 states that are remembered");
+  Bytes expression{0x0F, 0x80, 0xC0, 0x00};
+  expression.resize(0x2004, 0x96);
+  CHECK(reason(expression) == "call frame information with an expression of 8192 bytes");
+}
+
+TEST_CASE("native: rows of all modules together may take so much") {
+  Native f({{0x0E, 32}});
+  const Platform platform{8, ByteOrder::little, Cpu::x64, Os::unix_like};
+  CfiRoom room;
+  const CfiModule module(f.memory, platform, f.image.base, room);
+  const Address pc = Native::function(0) + 0x40;
+  CHECK(module.row(pc));
+  const std::uint64_t row = room.work;
+  CHECK(row > 0);
+  CHECK(row < 100);
+  room.work = max_cfi_work - row;
+  CHECK(module.row(pc));
+  CHECK(room.work == max_cfi_work);
+  CHECK_THROWS_WITH(module.row(pc), Catch::Contains("too much was looked up"));
+  CHECK_FALSE(module.row(Native::function(5))); // described by nothing, and costs nothing
+}
+
+TEST_CASE("native: the unwind tables of all modules together have a limit") {
+  Native f({{0x0E, 32}});
+  const Platform platform{8, ByteOrder::little, Cpu::x64, Os::unix_like};
+  CfiRoom room;
+  const CfiModule first(f.memory, platform, f.image.base, room);
+  CHECK(first.problem().empty());
+  const std::uint64_t size = max_cfi_bytes - room.bytes.left();
+  CHECK(size > 0x1000);
+  room.bytes.begin(size + size / 2);
+  const CfiModule second(f.memory, platform, f.image.base, room),
+      third(f.memory, platform, f.image.base, room);
+  CHECK(second.problem().empty());
+  CHECK(second.row(Native::function(0)));
+  CHECK_THAT(third.problem(), Catch::Contains("of all modules is more than 268435456 bytes"));
+  CHECK(third.end() == second.end()); // it is a module all the same
+  CHECK_FALSE(third.row(Native::function(0)));
+}
+
+TEST_CASE("native: functions are found without a search table that can be used") {
+  Native f({{0x0E, 32}, {0x0E, 48}});
+  SECTION("none") {
+    f.memory.bytes(f.image.hdr() + 2, {0xFF, 0xFF});
+  }
+  SECTION("out of order") {
+    f.memory.u32(f.image.hdr() + 12, 0x7000'0000); // where the first function begins
+  }
+  NativeUnwinder unwinder = f.unwinder();
+  CHECK(unwinder.layout(Native::function(0) + 0x40)->cfa == RegisterOffset{rsp, 32});
+  CHECK(unwinder.layout(Native::function(1) + 0x7F)->cfa == RegisterOffset{rsp, 48});
+  CHECK_FALSE(unwinder.layout(Native::function(1) + 0x80));
+  CHECK_FALSE(unwinder.layout(Native::function(0) - 1));
+}
+
+TEST_CASE("native: of modules that lie within others the innermost owns an address") {
+  StackMemory memory;
+  const Platform platform{8, ByteOrder::little, Cpu::x64, Os::unix_like};
+  // Small ones within a large one, then many that each lie within the one before.
+  constexpr unsigned count = 30'000;
+  std::vector<LoadedModule> modules{{.path = "all", .base = 0x1000, .size = 0x1'0000'0000}};
+  for (unsigned i = 0; i < count; ++i)
+    modules.push_back({.path = "small", .base = 0x10'0000 + i * 0x1000, .size = 0x800});
+  constexpr Address nest = 0x4000'0000, nest_size = count * Address{64};
+  for (unsigned i = 0; i < count; ++i)
+    modules.push_back({.path = "nested", .base = nest + i * 16, .size = nest_size - i * 32});
+  NativeUnwinder unwinder(memory, platform, modules);
+  unsigned wrong = 0;
+  for (unsigned i = 0; i < count; ++i) {
+    const Address small = 0x10'0000 + i * 0x1000;
+    if (unwinder.module_at(small + 0x7FF)->base != small) ++wrong;
+    if (unwinder.module_at(small + 0x800)->path != "all") ++wrong;
+    // Module i ends at nest + nest_size - i * 16.
+    if (unwinder.module_at(nest + nest_size - i * 16 - 1)->base != nest + i * 16) ++wrong;
+  }
+  CHECK(wrong == 0);
+  CHECK(unwinder.module_at(nest + nest_size)->path == "all");
+  CHECK(unwinder.module_at(0x1000 + Address{0x1'0000'0000}) == nullptr);
+  CHECK(unwinder.module_at(0xFFF) == nullptr);
+  CHECK(NativeUnwinder(memory, platform, {}).module_at(0x1000) == nullptr);
 }

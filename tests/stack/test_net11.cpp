@@ -322,3 +322,34 @@ TEST_CASE("net11: the interpreter's list of methods") {
       CHECK(list_from(nodes[1]).methods.empty());
     }
 }
+
+TEST_CASE("net11: Frames with the same list of interpreted methods search its newest node once") {
+  Net11 t(Cpu::x64, 1, true);
+  constexpr std::string_view node_type = "InterpMethodContextFrame";
+  constexpr std::size_t count = 50;
+  std::vector<Address> nodes;
+  for (unsigned i = 0; i < count; ++i) nodes.push_back(t.record(node_type, {{"Ip", 0x60'0000 + i}}));
+  for (unsigned i = 0; i + 1 < count; ++i) t.set(nodes[i], node_type, "NextPtr", nodes[i + 1]);
+  const Address frame = t.record("InterpreterFrame", {{"TopInterpMethodContextFrame", nodes[0]}});
+  const Address other = t.record("InterpreterFrame", {{"TopInterpMethodContextFrame", nodes[0]}});
+  const Target target = t.target();
+  InterpretedLists lists;
+  const auto newest_of = [&](Address of) {
+    const InterpretedMethods list = interpreted_methods(target, of, lists);
+    CHECK(list.problem.empty());
+    REQUIRE(list.methods.size() == 1);
+    return list.methods[0].node;
+  };
+  CHECK(newest_of(frame) == nodes.back());
+  CHECK(lists.nodes == count + 1); // those of the search, and the method
+  CHECK(newest_of(other) == nodes.back());
+  CHECK(lists.nodes == count + 2);
+  SECTION("all lists of a walk together have a limit") {
+    lists.nodes = max_interpreted_nodes - 1;
+    CHECK(newest_of(frame) == nodes.back());
+    const InterpretedMethods none = interpreted_methods(target, frame, lists);
+    CHECK(none.methods.empty());
+    CHECK_THAT(none.problem, Catch::Contains("more than 1000000 nodes of interpreted methods on one stack"));
+    CHECK(lists.nodes == max_interpreted_nodes);
+  }
+}

@@ -232,3 +232,80 @@ TEST_CASE("faults within handlers of faults nest as deep as the stack", "[walker
   CHECK(walked.walk.reason.empty());
   CHECK(walked.frames.size() == 3 * count);
 }
+
+TEST_CASE("Frames that lead nowhere are not asked again by every frame", "[walker]") {
+  WalkerRuntime runtime(Cpu::x64);
+  constexpr unsigned frames = 150, count = 150;
+  runtime.memory().at(runtime.native_return - 5).bytes({0xE8, 0, 0, 0, 0});
+  // Native code that only frame pointers lead out of, and behind it calls whose callers lie further in.
+  for (unsigned i = 0; i + 1 < frames; ++i)
+    runtime.memory()
+        .at(runtime.at(0x100 + i * 16))
+        .u64(i + 2 < frames ? runtime.at(0x110 + i * 16) : 0)
+        .u64(WalkerRuntime::native_return);
+  for (unsigned i = 0; i < count; ++i) {
+    const Address at = 0x1000 + i * 64;
+    runtime.inlined_call(at, runtime.in(2), 0x40,
+                         i + 1 < count ? runtime.at(at + 64) : WalkerRuntime::end_of_chain);
+  }
+  const ContractDescriptor descriptor = runtime.execution.types().contract_descriptor();
+  FailingReader reader(runtime.memory());
+  const WalkedStack walked = runtime.walk(reader, descriptor, runtime.registers(runtime.native_code, 0x100));
+  CHECK(walked.frames.size() == frames + count);
+  CHECK(walked.walk.end == WalkEnd::bottom);
+  CHECK(walked.walk.steps == frames + count + count);
+  CHECK(reader.reads() < 40 * (frames + count)); // and not some for each pair of them
+}
+
+TEST_CASE("a Frame is not compared with frames without an end", "[walker]") {
+  WalkerRuntime runtime(Cpu::x64);
+  // Each Frame leads to a frame further out whose method cannot be unwound, and all lie before them: so many
+  // that the pairs are more than a walk looks at.
+  constexpr unsigned count = 2'100;
+  constexpr Address step = 48, beyond = count * step + 0x100;
+  runtime.memory().at(WalkerRuntime::stack).fill(beyond + count * 16 + 0x1000);
+  runtime.memory().at(WalkerRuntime::code + 0x8000 + 2 * 0x40).fill(0x40, 0xFF);
+  for (unsigned i = 0; i < count; ++i)
+    runtime.inlined_call(i * step, runtime.in(1), beyond + i * 16,
+                         i + 1 < count ? runtime.at((i + 1) * step) : WalkerRuntime::end_of_chain);
+  const WalkedStack walked = runtime.walk(runtime.registers(runtime.in(1), beyond - 16));
+  CHECK(walked.walk.end == WalkEnd::failed);
+  const auto told = [](const std::string& note) {
+    return note.find("asked more than 2000000 times") != std::string::npos;
+  };
+  CHECK(std::ranges::count_if(walked.walk.notes, told) == 1);
+  const auto managed =
+      std::ranges::count_if(walked.frames, [](const StackFrame& frame) { return frame.code.has_value(); });
+  CHECK(managed > 1'900);
+  CHECK(managed < count);
+  CHECK(walked.frames.size() - static_cast<std::size_t>(managed) >= count); // each Frame is shown
+}
+
+TEST_CASE("threads with one chain of Frames read it once", "[walker]") {
+  WalkerRuntime runtime(GENERATE(Cpu::x64, Cpu::arm64));
+  runtime.frame(0x100, 0);
+  constexpr unsigned count = 50;
+  for (unsigned i = 0; i < count; ++i)
+    runtime.explicit_frame(0x1000 + i * 16, 0x1234,
+                           i + 1 < count ? runtime.at(0x1010 + i * 16) : WalkerRuntime::end_of_chain);
+  const ContractDescriptor descriptor = runtime.execution.types().contract_descriptor();
+  FailingReader reader(runtime.memory());
+  const Target target(reader, descriptor, descriptor.platform);
+  ExecutionManager manager(target);
+  NativeUnwinder native(reader, descriptor.platform, {});
+  StackWalker walker(&target, &manager, native);
+  const auto walk = [&] {
+    const std::uint64_t before = reader.reads();
+    const stack::Walk walked = walker.walk(runtime.registers(runtime.in(2), 0x100), &runtime.thread,
+                                           [](const StackFrame&) { return true; });
+    CHECK(walked.steps == 1 + 2 * count);
+    return reader.reads() - before;
+  };
+  CHECK(walk() >= 2 * count);
+  CHECK(walk() < count);
+  // Another head is another chain.
+  runtime.thread.frame = runtime.at(0x1000 + (count - 1) * 16);
+  const stack::Walk last = walker.walk(runtime.registers(runtime.in(2), 0x100), &runtime.thread,
+                                       [](const StackFrame&) { return true; });
+  CHECK(last.steps == 1 + 2);
+}
