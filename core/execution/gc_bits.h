@@ -36,6 +36,10 @@ public:
   // Error{corrupt}; each taken number of bits is a step, too.
   void spend(std::uint64_t steps);
   void begin_work() { steps_ = 0; }
+  // Since the last begin_work().
+  std::uint64_t steps() const { return steps_; }
+  // Bytes of memory that it takes beside itself.
+  std::size_t kept_bytes() const { return many_.capacity(); }
 
   Address address() const { return at_; }
   // Throws Error{corrupt} "GC info with WHAT at 0x...".

@@ -42,6 +42,14 @@ public:
   // Decodes everything. The number of bytes that the blob takes, without those that align what follows.
   std::uint64_t measure();
 
+  // Steps of the last question, also of one that failed. No reads.
+  std::uint64_t steps() const { return bits_.steps(); }
+  // Bytes of memory that it takes beside itself. No reads.
+  std::size_t kept_bytes() const {
+    return bits_.kept_bytes() + safe_points_.capacity() * sizeof(std::uint64_t) +
+           ranges_.capacity() * sizeof(GcRange) + slots_.slots.capacity() * sizeof(GcSlot);
+  }
+
 private:
   void read_tables();
   void read_safe_points();

@@ -35,8 +35,9 @@ struct GcSlotTable {
 // Reads the table where `bits` stand, and leaves them behind it. Throws Error: memory_missing, corrupt.
 GcSlotTable read_gc_slots(GcBits& bits, Cpu cpu);
 
-// Slots of one method. Each has its bits in the blob, so this bounds what they take here.
-constexpr std::uint32_t max_gc_slots = 1024 * 1024;
+// Slots of one method: methods that tools make have some thousands of variables. Each slot has its bits in
+// the blob, so this bounds what they take here; and each frame of the method may have as many roots.
+constexpr std::uint32_t max_gc_slots = 64 * 1024;
 
 // The tracked slots that are live somewhere, by their index.
 class GcSlotSet {

@@ -6,7 +6,6 @@
 #include "core/waits/thread_pool.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -14,6 +13,14 @@ namespace clr {
 namespace {
 
 constexpr std::string_view task_node_type = "System.Threading.SemaphoreSlim.TaskNode";
+
+// Of several of one thread the first.
+template<typename Rows>
+std::unordered_map<std::uint64_t, std::size_t> by_os_id(const Rows& rows) {
+  std::unordered_map<std::uint64_t, std::size_t> at;
+  for (std::size_t i = 0; i < rows.size(); ++i) at.emplace(rows[i].os_id, i);
+  return at;
+}
 
 } // namespace
 
@@ -28,19 +35,44 @@ void LockReporter::note(std::string text) {
     notes_.push_back(std::move(text));
 }
 
+void LockReporter::read_starts() {
+  starts_ = threads_();
+  start_at_ = by_os_id(starts_);
+}
+
+void LockReporter::index_known() {
+  wait_at_ = by_os_id(known().waits);
+  stack_at_ = by_os_id(known().stacks);
+}
+
 std::vector<ThreadStack> LockReporter::read_stacks() {
   std::vector<ThreadStack> stacks;
-  std::size_t torn = 0, unrooted = 0;
+  std::size_t torn = 0, unrooted = 0, shortened = 0, half_rooted = 0;
+  std::size_t frames_left = max_kept_frames, roots_left = max_kept_roots;
   std::string why, no_roots;
+  // A thread that the runtime does not know waits for none of its locks.
+  const auto waits = [&](const ThreadStart& start) {
+    return stacks_->thread_of(start.os_id) != nullptr && start.registers.pc() && start.registers.sp();
+  };
+  const auto threads = static_cast<std::size_t>(std::ranges::count_if(starts_, waits));
+  std::size_t threads_left = threads;
   StackRoots roots(*runtime_->target(), *runtime_->code());
-  const std::size_t most = std::clamp<std::size_t>(max_kept_frames / std::max<std::size_t>(starts_.size(), 1),
-                                                   max_root_frames, ThreadStack::max_frames);
   for (const ThreadStart& start : starts_) {
+    if (!waits(start)) continue;
+    const std::size_t most = std::min(frames_left / threads_left--, ThreadStack::max_frames);
     ThreadStack stack{
         .os_id = start.os_id, .thread = stacks_->thread_of(start.os_id), .frames = {}, .roots = {}};
-    // A thread that the runtime does not know waits for none of its locks.
-    if (stack.thread == nullptr || !start.registers.pc() || !start.registers.sp()) continue;
+    if (most == 0) {
+      ++shortened;
+      continue;
+    }
+    std::size_t of_thread = std::min(max_thread_roots, roots_left);
+    const std::size_t roots_before = of_thread;
+    bool rooted = true;
     const StackRoots::Visit each = [&](const FrameRoots& frame) {
+      rooted = frame.roots.size() <= of_thread;
+      if (!rooted) return false;
+      of_thread -= frame.roots.size();
       stack.roots.push_back(frame);
       return true;
     };
@@ -49,10 +81,16 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
     const stack::Walk walk = stacks_->walk_frames(start.registers, start.os_id, [&](const StackFrame& frame) {
       stack.frames.push_back(frame);
       if (frame.kind == StackFrameKind::managed) ++managed;
-      if (managed <= max_root_frames) roots.add(frame);
+      if (managed <= max_root_frames && rooted) roots.add(frame);
       return stack.frames.size() < most;
     });
     roots.finish();
+    stack.frames.shrink_to_fit();
+    frames_left -= stack.frames.size();
+    roots_left -= roots_before - of_thread;
+    if (!rooted || roots.reached_limit()) ++half_rooted;
+    // A wait is at the innermost frames.
+    if (stack.frames.size() == most && most < max_root_frames) ++shortened;
     if (!roots.unsupported().empty() && ++unrooted == 1) no_roots = roots.unsupported();
     stack.gaps = !walk.notes.empty();
     if (stack.gaps && ++torn == 1) why = walk.notes.front();
@@ -66,6 +104,14 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
     note(fmt::format("which objects the frames of {} threads hold is not known, and with it what they wait "
                      "for; of the first because: {}",
                      unrooted, no_roots));
+  if (half_rooted != 0)
+    note(fmt::format("the frames of {} threads hold too many references, and not all were looked at for what "
+                     "they wait for",
+                     half_rooted));
+  if (shortened != 0)
+    note(fmt::format("of {} threads fewer than {} frames were looked at, because {} threads are too many: "
+                     "what they wait for may not be known",
+                     shortened, max_root_frames, threads));
   return stacks;
 }
 
@@ -94,7 +140,7 @@ LockIndex* LockReporter::read_heap(const HeapWalkOptions& options) {
 const LockTable& LockReporter::table(const HeapWalkOptions& options) {
   if (table_) return *table_;
   notes_.clear();
-  starts_ = threads_();
+  read_starts();
   if (const std::string& problem = stacks_->threads().problem; !problem.empty())
     note(fmt::format("the threads of the runtime are not all known: {}", problem));
   LockIndex* const index = read_heap(options);
@@ -107,6 +153,7 @@ const LockTable& LockReporter::table(const HeapWalkOptions& options) {
                                     stacks_->threads(), read_stacks());
   table.problems.insert(table.problems.begin(), notes_.begin(), notes_.end());
   table_ = std::move(table);
+  index_known();
   return *table_;
 }
 
@@ -147,9 +194,10 @@ const std::vector<Deadlock>& LockReporter::deadlocks(const HeapWalkOptions& opti
 const LockTable& LockReporter::table_by_stacks() {
   if (table_) return *table_;
   if (by_stacks_) return *by_stacks_;
-  starts_ = threads_();
+  read_starts();
   by_stacks_ = read_lock_table(*runtime_->objects(), *runtime_->names(), nullptr, {}, stacks_->threads(),
                                read_stacks(), false);
+  index_known();
   return *by_stacks_;
 }
 
@@ -166,183 +214,28 @@ bool LockReporter::stacks_tell_all() {
 }
 
 const ThreadWait* LockReporter::wait_of(std::uint64_t os_id) const {
-  const std::vector<ThreadWait>& waits = known().waits;
-  const auto found = std::ranges::find(waits, os_id, &ThreadWait::os_id);
-  return found == waits.end() ? nullptr : &*found;
+  const auto found = wait_at_.find(os_id);
+  return found == wait_at_.end() ? nullptr : &known().waits[found->second];
+}
+
+const LockReporter::ThreadStart* LockReporter::start_of(std::uint64_t os_id) const {
+  const auto found = start_at_.find(os_id);
+  return found == start_at_.end() ? nullptr : &starts_[found->second];
 }
 
 unsigned LockReporter::index_of(std::uint64_t os_id) const {
-  const auto found = std::ranges::find(starts_, os_id, &ThreadStart::os_id);
-  return found == starts_.end() ? 0 : found->index;
+  const ThreadStart* const start = start_of(os_id);
+  return start == nullptr ? 0 : start->index;
 }
 
-// Those who read under a lock, by name.
-std::string LockReporter::readers_text(const LockRow& row) const {
-  constexpr std::size_t most = 20;
-  std::vector<std::string> readers;
-  for (const LockHolder& reader : row.readers) {
-    if (readers.size() == most) {
-      readers.push_back(fmt::format("{} more", row.readers.size() - most));
-      break;
-    }
-    readers.push_back(holder_text(reader));
-  }
-  if (row.readers.size() < row.state.reader_count)
-    readers.push_back(fmt::format("{} that could not be found", row.state.reader_count - row.readers.size()));
-  return fmt::format("{}", fmt::join(readers, ", "));
-}
-
-std::string LockReporter::owner_text(const LockRow& row) const {
-  if (row.owner) {
-    const bool class_init = row.state.kind == LockKind::class_init;
-    std::string text =
-        fmt::format("{} {}", class_init ? "being initialised by" : "held by", holder_text(*row.owner));
-    if (row.state.upgradeable) text += " (upgradeable)";
-    if (!row.readers.empty()) text += ", read by " + readers_text(row);
-    return text;
-  }
-  if (row.ender)
-    return fmt::format("{}it ends when the callback of a timer on {} does",
-                       row.state.text.empty() ? "" : row.state.text + ", ", thread_text(*row.ender));
-  if (row.state.reader_count != 0) return "read by " + readers_text(row);
-  if (!row.state.owner_known) return "its owner is not to be known";
-  switch (row.state.kind) {
-  case LockKind::monitor:
-  case LockKind::lock:
-  case LockKind::rwlock:
-    return "held by nobody";
-  default:
-    return row.state.text;
-  }
-}
-
-std::string LockReporter::type_of(const LockState& state) {
-  try {
-    const Address table = state.kind == LockKind::class_init
-                              ? state.object
-                              : runtime_->objects()->method_table_of(state.object);
-    return runtime_->names()->type_name(table);
-  } catch (const std::exception&) {
-    return {};
-  }
-}
-
-std::string LockReporter::object_text(const WaitedObject& object, const ThreadWait* wait) {
-  const std::string type = type_of({.object = object.object, .kind = object.kind, .text = {}});
-  const std::string named = fmt::format("{} {:#x}", type.empty() ? "an object" : type, object.object);
-  switch (object.kind) {
-  case LockKind::monitor:
-    return fmt::format("the lock of {}", named);
-  case LockKind::condition:
-    return fmt::format("a pulse of {}", named);
-  case LockKind::class_init:
-    return fmt::format("the constructor of class {}", type.empty() ? "unknown" : type);
-  case LockKind::thread: {
-    const LockRow* const row = known().find(object);
-    return fmt::format("the end of {}", row != nullptr && row->owner ? holder_text(*row->owner) : named);
-  }
-  case LockKind::finalizers: {
-    const LockRow* const row = known().find(object);
-    return fmt::format("the finalizers, which {} runs",
-                       row != nullptr && row->owner ? holder_text(*row->owner) : "a thread of the runtime");
-  }
-  case LockKind::callback: {
-    const LockRow* const row = known().find(object);
-    return fmt::format("the end of a callback of a cancellation{}",
-                       row != nullptr && row->owner ? fmt::format(", which {} runs", holder_text(*row->owner))
-                                                    : "");
-  }
-  case LockKind::rwlock:
-    return wait == nullptr ? named : fmt::format("{} {}", named, purpose_text(wait->mode));
-  case LockKind::task: {
-    const std::string method = async_method(object.object);
-    return method.empty() ? named : fmt::format("{} {:#x}", method, object.object);
-  }
-  default:
-    return named;
-  }
-}
-
-// The method whose task it is, for people; "" for other tasks.
-std::string LockReporter::async_method(Address task) {
-  try {
-    if (waits_ != nullptr)
-      if (const AsyncBox* const box = waits_->async().box(task))
-        return async_names_.position(*box)->method->shown_name();
-    if (!lineages_) lineages_.emplace(runtime_->names()->types());
-    AsyncObjects kinds(*runtime_->objects(), *lineages_);
-    const MachineShape* const machine = async_names_.machine_in(kinds, task);
-    return machine == nullptr ? std::string() : async_names_.method_of(*machine)->shown_name();
-  } catch (const Error&) {
-    return {}; // its type tells, then
-  }
-}
-
-std::string LockReporter::task_place(Address task) {
-  try {
-    if (waits_ != nullptr)
-      if (const AsyncBox* const box = waits_->async().box(task))
-        return source_position(async_names_.position(*box)->source);
-  } catch (const Error&) {
-    // Its name tells, then.
-  }
-  return {};
-}
-
-std::string LockReporter::owned_text(const WaitedObject& object, const ThreadWait& wait) {
-  const LockRow* const row = is_of_thread(object.kind) ? nullptr : known().find(object);
-  const std::string owner = row == nullptr ? "" : owner_text(*row);
-  return fmt::format("{}{}{}", object_text(object, &wait), owner.empty() ? "" : ", ", owner);
-}
-
-std::string LockReporter::wait_text(const ThreadWait& wait) {
-  switch (wait.what) {
-  case ThreadWait::What::unknown:
-  case ThreadWait::What::running:
-    return {};
-  case ThreadWait::What::sleep:
-    return "sleeps";
-  case ThreadWait::What::idle:
-    return "has nothing to do";
-  case ThreadWait::What::native: {
-    std::string symbol;
-    if (const ThreadStack* stack = wait.native_frame ? stack_of(wait) : nullptr)
-      symbol = stacks_->row_of(stack->frames[*wait.native_frame], {.lines = false}).symbol;
-    if (symbol.empty())
-      return wait.native.empty() ? "native code" : fmt::format("native code of {}", wait.native);
-    return wait.native.empty() ? fmt::format("native code: {}", symbol)
-                               : fmt::format("native code: {}, called by {}", symbol, wait.native);
-  }
-  case ThreadWait::What::objects:
-    break;
-  }
-  std::vector<std::string> objects;
-  for (const WaitedObject& object : wait.objects) {
-    constexpr std::size_t most = 4;
-    if (objects.size() == most) {
-      objects.push_back(fmt::format("{} more", wait.objects.size() - most));
-      break;
-    }
-    objects.push_back(owned_text(object, wait));
-  }
-  std::string text = objects.size() > 1
-                         ? fmt::format("{} of: {}", wait.any ? "any" : "all", fmt::join(objects, "; "))
-                     : objects.empty() ? fmt::format("an unknown {}", to_string(wait.kind))
-                                       : objects.front();
-  if (wait.timeout_ms) text += fmt::format(", for at most {} ms", *wait.timeout_ms);
-  return text;
-}
-
-const ThreadStack* LockReporter::stack_of(const ThreadWait& wait) const {
-  const std::vector<ThreadStack>& stacks = known().stacks;
-  const auto found = std::ranges::find(stacks, wait.os_id, &ThreadStack::os_id);
-  return found == stacks.end() ? nullptr : &*found;
+const ThreadStack* LockReporter::stack_of(std::uint64_t os_id) const {
+  const auto found = stack_at_.find(os_id);
+  return found == stack_at_.end() ? nullptr : &known().stacks[found->second];
 }
 
 bool LockReporter::has_frame_of(std::uint64_t os_id, Address module, std::uint32_t token) {
-  const std::vector<ThreadStack>& stacks = known().stacks;
-  const auto stack = std::ranges::find(stacks, os_id, &ThreadStack::os_id);
-  if (stack == stacks.end()) return false;
+  const ThreadStack* const stack = stack_of(os_id);
+  if (stack == nullptr) return false;
   return std::ranges::any_of(stack->frames, [&](const StackFrame& frame) {
     if (!frame.code) return false;
     try {
@@ -355,9 +248,8 @@ bool LockReporter::has_frame_of(std::uint64_t os_id, Address module, std::uint32
 }
 
 bool LockReporter::waits_in_loop(std::uint64_t os_id) {
-  const std::vector<ThreadStack>& stacks = known().stacks;
-  const auto stack = std::ranges::find(stacks, os_id, &ThreadStack::os_id);
-  if (stack == stacks.end()) return false;
+  const ThreadStack* const stack = stack_of(os_id);
+  if (stack == nullptr) return false;
   bool in_loop = false;
   std::size_t users = 0;
   for (const StackFrame& frame : stack->frames) {
@@ -380,7 +272,7 @@ bool LockReporter::waits_in_loop(std::uint64_t os_id) {
 
 std::shared_ptr<const MethodAnswer> LockReporter::place_of(const ThreadWait& wait) {
   const std::optional<std::size_t> frame = wait.user_frame ? wait.user_frame : wait.managed_frame;
-  const ThreadStack* const stack = frame ? stack_of(wait) : nullptr;
+  const ThreadStack* const stack = frame ? stack_of(wait.os_id) : nullptr;
   if (stack == nullptr || *frame >= stack->frames.size() || !stack->frames[*frame].code) return nullptr;
   return stacks_->answer_of(stack->frames[*frame], true);
 }

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace clr {
@@ -81,28 +82,37 @@ public:
   Runtime& runtime() { return *runtime_; }
 
 private:
+  void read_starts();
   std::vector<ThreadStack> read_stacks();
+  // Sets what finds the waits and stacks of known() by their threads.
+  void index_known();
   // Null without a heap.
   LockIndex* read_heap(const HeapWalkOptions& options);
   std::string async_method(Address task);
   std::string readers_text(const LockRow& row) const;
   std::string owned_text(const WaitedObject& object, const ThreadWait& wait);
-  const ThreadStack* stack_of(const ThreadWait& wait) const;
+  const ThreadStart* start_of(std::uint64_t os_id) const;
+  const ThreadStack* stack_of(std::uint64_t os_id) const;
   void note(std::string text);
   const LockTable& known() const { return table_ ? *table_ : *by_stacks_; }
 
   // Managed frames of one stack whose references are looked at: those of a wait are the innermost.
   static constexpr std::size_t max_root_frames = 64;
   // Frames of all threads together that are kept: thousands of threads may stand on one stack. Each thread
-  // has at least max_root_frames of them.
-  static constexpr std::size_t max_kept_frames = 400'000;
+  // has its share of what those before it have left: of 10,000 threads max_root_frames at least.
+  static constexpr std::size_t max_kept_frames = 640'000;
+  // References of one thread, and of all together, that are kept: a frame has some ten of them.
+  static constexpr std::size_t max_thread_roots = 100'000, max_kept_roots = 2'000'000;
 
   Runtime* runtime_;
   Objects objects_;
   StackReporter* stacks_;
   Threads threads_;
   std::vector<ThreadStart> starts_;
-  WaitObjects* waits_ = nullptr; // null: the heap was not walked
+  // By os_id: what a wait is told with is looked for once for each that waits.
+  std::unordered_map<std::uint64_t, std::size_t> start_at_, wait_at_, stack_at_;
+  mutable std::optional<bool> all_threads_known_; // each with its numbers
+  WaitObjects* waits_ = nullptr;                  // null: the heap was not walked
   std::optional<LockTable> table_, by_stacks_;
   std::optional<WaitEdges> edges_;
   std::optional<std::vector<Deadlock>> deadlocks_;

@@ -18,10 +18,15 @@ constexpr ClauseForm jitted_form{32, 24}, r2r_form{24, 20};
 constexpr Address jitted_clauses_at = 8; // behind the section's header; the count is the word before it
 constexpr std::uint32_t r2r_entry_size = 8;
 
-std::vector<std::uint32_t> filters_in(const Target& target, Address clauses, std::uint64_t count,
-                                      const ClauseForm& form) {
-  if (count > FilterFunclets::max_clauses)
-    throw_corrupt(clauses, fmt::format("a method with {} exception clauses", count));
+} // namespace
+
+std::vector<std::uint32_t> FilterFunclets::filters_in(Address clauses, std::uint64_t count, CodeKind kind) {
+  if (count > max_clauses) throw_corrupt(clauses, fmt::format("a method with {} exception clauses", count));
+  if (count > max_all_clauses - clauses_)
+    throw_corrupt(clauses, fmt::format("methods with more than {} exception clauses", max_all_clauses));
+  clauses_ += count;
+  const Target& target = code_->target();
+  const ClauseForm& form = kind == CodeKind::ready_to_run ? r2r_form : jitted_form;
   std::vector<std::byte> raw(static_cast<std::size_t>(count) * form.size);
   target.read_bytes(clauses, raw);
   const ByteOrder byte_order = target.platform().byte_order;
@@ -31,22 +36,24 @@ std::vector<std::uint32_t> filters_in(const Target& target, Address clauses, std
     if ((load<std::uint32_t>(clause, byte_order) & filter_flag) != 0)
       filters.push_back(load<std::uint32_t>(clause.subspan(form.filter_at), byte_order));
   }
+  std::ranges::sort(filters);
   return filters;
 }
 
-std::vector<std::uint32_t> jitted_filters(const Target& target, const CodeBlock& block) {
+std::vector<std::uint32_t> FilterFunclets::jitted_filters(const CodeBlock& block) {
+  const Target& target = code_->target();
   if (block.code_header == 0)
     throw Error(ErrorKind::unsupported_contract, "the exception clauses of jitted code are not known");
   const Address clauses = target.read_pointer(
       target.platform().wrap(target.field_address(block.code_header, "RealCodeHeader", "EHInfo")));
   if (clauses == 0) return {};
   const std::uint64_t count = target.read_pointer(clauses - target.pointer_size());
-  return filters_in(target, clauses + jitted_clauses_at, count, jitted_form);
+  return filters_in(clauses + jitted_clauses_at, count, block.kind);
 }
 
-std::vector<std::uint32_t> r2r_filters(ExecutionManager& code, const CodeBlock& block) {
-  const Target& target = code.target();
-  const ExecutionManager::R2RImage image = code.r2r_image(block.section);
+std::vector<std::uint32_t> FilterFunclets::r2r_filters(const CodeBlock& block) {
+  const Target& target = code_->target();
+  const ExecutionManager::R2RImage image = code_->r2r_image(block.section);
   MappedR2RImage bytes(target.memory(), image.base);
   const auto section = read_r2r_header(bytes, static_cast<std::uint32_t>(image.header - image.base))
                            .find(R2RSection::exception_info);
@@ -65,7 +72,7 @@ std::vector<std::uint32_t> r2r_filters(ExecutionManager& code, const CodeBlock& 
     if (at == rva) {
       const std::uint32_t begin = entry(middle, 4), end = entry(middle + 1, 4);
       if (end < begin) throw_corrupt(table, "exception clauses that end before they begin");
-      return filters_in(target, image.base + begin, (end - begin) / r2r_form.size, r2r_form);
+      return filters_in(image.base + begin, (end - begin) / r2r_form.size, block.kind);
     }
     if (at < rva)
       low = middle + 1;
@@ -75,11 +82,8 @@ std::vector<std::uint32_t> r2r_filters(ExecutionManager& code, const CodeBlock& 
   return {};
 }
 
-} // namespace
-
-std::vector<std::uint32_t> FilterFunclets::filters_of(const CodeBlock& block) const {
-  return block.kind == CodeKind::ready_to_run ? r2r_filters(*code_, block)
-                                              : jitted_filters(code_->target(), block);
+std::vector<std::uint32_t> FilterFunclets::filters_of(const CodeBlock& block) {
+  return block.kind == CodeKind::ready_to_run ? r2r_filters(block) : jitted_filters(block);
 }
 
 bool FilterFunclets::is_filter(const CodeBlock& block) {
@@ -87,14 +91,18 @@ bool FilterFunclets::is_filter(const CodeBlock& block) {
   auto known = filters_.find(block.start);
   if (known == filters_.end()) {
     std::vector<std::uint32_t> filters = filters_of(block);
-    if (filters_.size() >= max_kept_filters) filters_.clear();
+    if (filters_.size() >= max_kept_filters || kept_offsets_ >= max_kept_offsets) {
+      filters_.clear();
+      kept_offsets_ = 0;
+    }
+    kept_offsets_ += filters.size();
     known = filters_.emplace(block.start, std::move(filters)).first;
   }
   if (known->second.empty()) return false;
   CodeBlock funclet = block;
   const CodeLookup found = code_->find(code_->funclet_start(block));
   if (const auto* at = std::get_if<CodeBlock>(&found)) funclet = *at;
-  return std::ranges::find(known->second, code_->relative_offset(funclet)) != known->second.end();
+  return std::ranges::binary_search(known->second, code_->relative_offset(funclet));
 }
 
 } // namespace clr

@@ -2,6 +2,10 @@
 
 #include "core/isa/registers.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 namespace clr {
 namespace {
 
@@ -26,17 +30,34 @@ std::optional<GcSlotSet> tracked_at(GcDecoder& decoder, std::uint64_t offset, Fr
 
 } // namespace
 
+// A decoder reads as it is asked, and may fail then: what it took and keeps is counted before the next one.
+void LiveSlotReader::count_asked() {
+  Body* const body = std::exchange(asked_, nullptr);
+  if (body == nullptr) return;
+  steps_ += body->decoder->steps();
+  body_bytes_ += body->decoder->kept_bytes() - body->bytes;
+  body->bytes = body->decoder->kept_bytes();
+}
+
 LiveSlotReader::Body& LiveSlotReader::body_of(const CodeBlock& block) {
   if (const auto known = bodies_.find(block.start); known != bodies_.end()) return known->second;
   const GcInfoLocation at = code_->gc_info(block);
   Body body{.decoder = std::make_unique<GcDecoder>(code_->target(), at.address, at.version), .header = {}};
   body.header = std::make_shared<const GcHeader>(body.decoder->header());
-  if (bodies_.size() >= max_kept_bodies) bodies_.clear();
+  if (bodies_.size() >= max_kept_bodies || body_bytes_ >= max_kept_body_bytes) {
+    bodies_.clear();
+    body_bytes_ = 0;
+  }
   return bodies_.emplace(block.start, std::move(body)).first->second;
 }
 
 LiveSlots LiveSlotReader::read(const CodeBlock& block, Address pc, FrameStand stand, bool filter) {
+  count_asked();
+  if (steps_ > max_all_steps)
+    throw_corrupt(block.start,
+                  fmt::format("GC info of methods that takes more than {} steps together", max_all_steps));
   Body& body = body_of(block);
+  asked_ = &body;
   GcDecoder& decoder = *body.decoder;
   LiveSlots result{.slots = {}, .header = body.header, .why_uncertain = {}};
   const std::uint64_t offset = code_->relative_offset(block) + (pc - block.ip);
@@ -59,7 +80,14 @@ const LiveSlots& LiveSlotReader::at(const CodeBlock& block, Address pc, FrameSta
   auto& known = known_[static_cast<unsigned>(stand)][filter ? 1 : 0];
   if (const auto found = known.find(pc); found != known.end()) return found->second;
   LiveSlots slots = read(block, pc, stand, filter);
-  if (known.size() >= max_kept_spots) known.clear();
+  if (kept_spots_ >= max_kept_spots || kept_slots_ >= max_kept_slots) {
+    for (auto& of_stand : known_)
+      for (auto& spots : of_stand) spots.clear();
+    kept_spots_ = kept_slots_ = 0;
+  }
+  ++kept_spots_;
+  kept_slots_ += slots.slots.size();
+  slots.slots.shrink_to_fit();
   return known.insert_or_assign(pc, std::move(slots)).first->second;
 }
 

@@ -36,23 +36,38 @@ public:
   // it). `filter`: the frame is that of an exception filter, which leaves the untracked slots to its parent.
   // Registers that a call may change are left out, but for a leaf. Kept for the stop: the same pc again costs
   // no reads. Cost: that of ExecutionManager::gc_info and GcDecoder. Throws Error: memory_missing, corrupt,
-  // unsupported_contract. The reference is valid until the next call.
+  // unsupported_contract; corrupt also beyond max_all_steps. The reference is valid until the next call.
   const LiveSlots& at(const CodeBlock& block, Address pc, FrameStand stand, bool filter);
 
-  // Instructions that are kept; when there are more, all are forgotten. So are the decoded bodies.
-  static constexpr std::size_t max_kept_spots = 100'000, max_kept_bodies = 20'000;
+  // Instructions that are kept, and their slots together; when there are more, all are forgotten. So are the
+  // decoded bodies, by their number and their bytes.
+  static constexpr std::size_t max_kept_spots = 100'000, max_kept_slots = 2 * 1024 * 1024;
+  static constexpr std::size_t max_kept_bodies = 20'000, max_kept_body_bytes = 64 * 1024 * 1024;
+  // Steps of GcDecoder for all questions: an instruction takes some hundreds. Methods may share GC info that
+  // takes GcBits::max_gc_steps for each of them.
+  static constexpr std::uint64_t max_all_steps = 1024 * 1024 * 1024;
+
+  std::size_t kept_slots() const {
+    return kept_slots_;
+  } // at most max_kept_slots and those of one instruction
 
 private:
   LiveSlots read(const CodeBlock& block, Address pc, FrameStand stand, bool filter);
 
   ExecutionManager* code_;
   std::unordered_map<Address, LiveSlots> known_[3][2]; // by pc; of each stand, filters apart
+  std::size_t kept_spots_ = 0, kept_slots_ = 0;        // of all these
   struct Body {
     std::unique_ptr<GcDecoder> decoder;
     std::shared_ptr<const GcHeader> header;
+    std::size_t bytes = 0; // of its decoder, as they were counted last
   };
   Body& body_of(const CodeBlock& block);
+  void count_asked();
   std::unordered_map<Address, Body> bodies_; // by start
+  std::size_t body_bytes_ = 0;
+  std::uint64_t steps_ = 0;
+  Body* asked_ = nullptr; // the body that was asked last, until that is counted
 };
 
 } // namespace clr

@@ -22,9 +22,10 @@ std::string why_no_word(const Target& target, Address at) {
 
 } // namespace
 
-StackRoots::StackRoots(const Target& target, ExecutionManager& code, CallShapes* shapes)
+StackRoots::StackRoots(const Target& target, ExecutionManager& code, CallShapes* shapes,
+                       std::size_t most_words)
     : target_(&target), code_(&code), chain_(target), unwinder_(code), live_(code), filters_(code),
-      references_(code, shapes) {}
+      references_(code, shapes), most_words_(most_words) {}
 
 void StackRoots::begin(const Visit& visit, const RuntimeThread* thread) {
   visit_ = &visit;
@@ -34,7 +35,7 @@ void StackRoots::begin(const Visit& visit, const RuntimeThread* thread) {
   index_ = 0;
   aborted_.clear();
   left_.begin();
-  waiting_.clear();
+  forget_waiting();
   notes_.clear();
   unsupported_.clear();
   gc_frames_.clear();
@@ -63,8 +64,31 @@ bool StackRoots::tell(FrameRoots roots) {
 
 bool StackRoots::tell_or_wait(FrameRoots roots) {
   if (!left_.waits_for()) return tell(std::move(roots));
-  if (!roots.roots.empty() && waiting_.size() < max_waiting) waiting_.push_back(std::move(roots));
+  if (roots.roots.empty()) return true;
+  if (waiting_.size() == max_waiting || roots.roots.size() > max_waiting_roots - waiting_roots_) {
+    more_waiting_ = true;
+    return true;
+  }
+  waiting_roots_ += roots.roots.size();
+  waiting_.push_back(std::move(roots));
   return true;
+}
+
+void StackRoots::forget_waiting() {
+  waiting_.clear();
+  waiting_roots_ = 0;
+  more_waiting_ = false;
+}
+
+bool StackRoots::take_word() {
+  if (words_ < most_words_) {
+    ++words_;
+    return true;
+  }
+  note(fmt::format("the frames that were looked at have more than {} places of references, and the rest is "
+                   "left out",
+                   most_words_));
+  return false;
 }
 
 bool StackRoots::read_word(FrameRoots& roots, Address slot, bool interior) {
@@ -103,8 +127,10 @@ bool StackRoots::add_runtime_frame(const StackFrame& frame) {
                    .method_desc = frame.method_desc,
                    .roots = {}};
   try {
-    for (const FrameReference& reference : references_.of(explicit_frame))
+    for (const FrameReference& reference : references_.of(explicit_frame)) {
+      if (!take_word()) break;
       read_word(roots, reference.slot, reference.interior);
+    }
   } catch (const Error& error) {
     // What a frame that a handler hides holds is of no interest.
     if (!left_.waits_for()) failed("arguments are not known in the ", error);
@@ -164,6 +190,7 @@ FrameRoots StackRoots::roots_of(const StackFrame& frame, FrameStand stand, const
                      gc_slot_name(frame.registers.cpu(), *live.header, slot), why));
   };
   for (const GcSlot& slot : live.slots) {
+    if (!take_word()) break;
     StackRoot root{.slot = slot, .address = {}, .why_uncertain = {}};
     try {
       if (slot.reg) {
@@ -224,7 +251,7 @@ bool StackRoots::add_managed(const StackFrame& frame) {
       return reg ? frame.registers.find(*reg) : std::nullopt;
     });
     if (place == LeftFrames::Stand::method) {
-      waiting_.clear();
+      forget_waiting();
       return true;
     }
     roots = roots_of(frame, stand, live);
@@ -261,8 +288,9 @@ std::vector<std::string> StackRoots::finish() {
         root.why_uncertain = "an exception handler may have left this frame behind";
       if (!tell(std::move(waiting))) break;
     }
+    if (more_waiting_) note("further frames behind it hold references that are left out");
     left_.begin();
-    waiting_.clear();
+    forget_waiting();
   }
   return std::move(notes_);
 }

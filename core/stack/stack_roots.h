@@ -38,8 +38,9 @@ public:
 
   // `target` and `code` must outlive this, and so must `shapes`: null leaves out what only the signatures of
   // methods tell. No reads. It may be used for one thread after another: what it learned of code is kept for
-  // the stop.
-  StackRoots(const Target& target, ExecutionManager& code, CallShapes* shapes = nullptr);
+  // the stop. It looks at no more than `most_words` slots and arguments of all threads together.
+  StackRoots(const Target& target, ExecutionManager& code, CallShapes* shapes = nullptr,
+             std::size_t most_words = max_root_words);
 
   // Begins a thread; `thread` is null when the runtime does not know it. Roots go to `visit`, which must live
   // until finish(); false stops. Cost: that of read_gc_frames.
@@ -52,10 +53,15 @@ public:
   // Why a frame's roots are not known where the runtime's descriptor is the cause, of the first such frame of
   // this walk; empty: there is none.
   const std::string& unsupported() const { return unsupported_; }
+  // Whether no more slots and arguments are looked at: those of the last threads may not all be told.
+  bool reached_limit() const { return words_ == most_words_; }
 
-  // Frames whose roots wait until it is known whether a handler's method hides them; roots of one frame;
-  // texts of finish().
-  static constexpr std::size_t max_waiting = 100'000, max_notes = 100;
+  // Frames whose roots wait until it is known whether a handler's method hides them, and these roots; texts
+  // of finish().
+  static constexpr std::size_t max_waiting = 100'000, max_waiting_roots = 2'000'000, max_notes = 100;
+  // A stack overflow of some hundred thousand frames has some millions. Frames may share GC info, so that
+  // each has max_gc_slots.
+  static constexpr std::size_t max_root_words = 20'000'000;
   static constexpr std::size_t max_gc_words = 1'000'000; // that the GCFrames of one thread protect
 
 private:
@@ -66,9 +72,12 @@ private:
   // False when the word cannot be read.
   bool read_word(FrameRoots& roots, Address slot, bool interior);
   bool tell_or_wait(FrameRoots roots);
+  void forget_waiting();
   FrameStand stand_of(const StackFrame& frame) const;
   FrameRoots roots_of(const StackFrame& frame, FrameStand stand, const LiveSlots& live);
   bool tell(FrameRoots roots);
+  // Counts one that is looked at; false, and a note, when there were too many.
+  bool take_word();
   void note(std::string text);
 
   const Target* target_;
@@ -91,6 +100,9 @@ private:
   // nothing any more.
   LeftFrames left_;
   std::vector<FrameRoots> waiting_;
+  std::size_t waiting_roots_ = 0;
+  bool more_waiting_ = false; // that were not kept
+  std::size_t most_words_, words_ = 0;
   std::vector<std::string> notes_;
   std::string unsupported_;
 };

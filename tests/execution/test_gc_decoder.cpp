@@ -332,6 +332,18 @@ TEST_CASE("GC info that contradicts itself") {
   CHECK_THAT(corrupt(both), begins("shared sets"));
 }
 
+TEST_CASE("GC info of more slots than a method has") {
+  GcInfoSpec spec{.length = 100};
+  spec.untracked.resize(max_gc_slots, {.base = 1, .offset = 8});
+  CHECK(Blob(spec).decoder().slots().slots.size() == max_gc_slots);
+  spec.untracked.push_back({.base = 1, .offset = 8});
+  const Blob blob(spec);
+  const auto fault = fault_of([&] { blob.decoder().slots(); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::corrupt);
+  CHECK_THAT(fault->what(), Catch::Contains("more than 65536 slots"));
+}
+
 TEST_CASE("GC info ends where memory ends") {
   GcInfoSpec spec = with_slots(Cpu::x64, 4);
   spec.safe_points = {{.offset = 0x84, .live = {1, 2, 3}}};

@@ -60,7 +60,7 @@ public:
     ExecutionManager manager(target);
     NativeUnwinder native(runtime.memory(), target.platform(), {});
     StackWalker walker(&target, &manager, native);
-    StackRoots roots(target, manager, shapes);
+    StackRoots roots(target, manager, shapes, most_words);
     Lines lines;
     const StackRoots::Visit visit = [&](const FrameRoots& frame) {
       std::string line =
@@ -83,7 +83,7 @@ public:
 
   WalkerRuntime runtime;
   CallShapes* shapes = nullptr;
-  std::size_t limit = 1000;
+  std::size_t limit = 1000, most_words = StackRoots::max_root_words;
   std::optional<std::size_t> gap; // before this frame
 
 private:
@@ -124,6 +124,38 @@ TEST_CASE("roots of frames that wait for a call", "[roots]") {
   CHECK(roots.walk(roots.start(roots.runtime.in(2), 0x100)) ==
         Lines{"0: [fp+50]=103?", "1: saved=b [sp+10]=201 [fp+40]=202 [fp+50]=203",
               "2: saved=b [fp+40]=302 [fp+50]=303"});
+}
+
+TEST_CASE("no more places of references are looked at than a limit", "[roots]") {
+  const Cpu cpu = GENERATE(Cpu::x64, Cpu::arm64);
+  Roots roots(cpu);
+  add_chain(roots, 0x100);
+  GcInfoSpec spec = some_slots(cpu);
+  spec.safe_points = {{.offset = 0x20, .live = {0, 1, 2, 3}}};
+  for (const unsigned index : {0u, 1u, 2u}) roots.gc_info(index, spec);
+  roots.most_words = 7;
+  // Three of M2 and of M1, whose other registers the calls may have changed, and one more.
+  CHECK(roots.walk(roots.start(roots.runtime.in(2), 0x100)) ==
+        Lines{"0: scratch=a saved=b [sp+10]=101 [fp+40]=102 [fp+50]=103", "1: saved=b [sp+10]=201",
+              "note the frames that were looked at have more than 7 places of references, and the rest is "
+              "left out"});
+}
+
+TEST_CASE("live slots are kept up to a number of all instructions together", "[roots]") {
+  constexpr unsigned slots = 60'000;
+  WalkerRuntime runtime(Cpu::x64);
+  GcInfoSpec spec = some_slots(Cpu::x64);
+  spec.untracked.clear();
+  for (unsigned n = 0; n < slots; ++n) spec.untracked.push_back({.base = 1, .offset = 8 * n});
+  runtime.header_word(0, "GCInfo", runtime.memory().place(gc_info_bytes(spec)));
+  const Target target = runtime.execution.target();
+  ExecutionManager manager(target);
+  LiveSlotReader reader(manager);
+  for (Address offset = 1; offset <= 40; ++offset) {
+    const CodeBlock block = std::get<CodeBlock>(manager.find(WalkerRuntime::in(0, offset)));
+    CHECK(reader.at(block, WalkerRuntime::in(0, offset), FrameStand::caller, false).slots.size() == slots);
+    CHECK(reader.kept_slots() <= LiveSlotReader::max_kept_slots + slots);
+  }
 }
 
 TEST_CASE("a frame that cannot be looked up is told", "[roots]") {

@@ -58,8 +58,9 @@ Position position_at(const Arm64UnwindInfo& info, std::uint64_t offset) {
   }
   for (const Arm64EpilogScope& scope : info.epilogs) {
     const std::uint64_t start = scope.start / arm64_instruction_size;
-    if (index < start) break;                            // the scopes are in order
-    if (index > start + info.codes.size() + 1) continue; // a byte of codes describes one instruction at most
+    if (index < start) break; // the scopes are in order
+    // An epilogue that lies elsewhere needs no decoding.
+    if (scope.size ? index > start + *scope.size : index > start + info.codes.size() + 1) continue;
     if (auto epilogue = in_epilogue(scope.code_index, start)) return *std::move(epilogue);
   }
   return body;
@@ -209,24 +210,33 @@ FrameLayout arm64_layout_at(const Arm64Function& function, Address base, Address
 }
 
 std::vector<std::uint32_t> arm64_layout_changes(const Arm64UnwindInfo& info) {
-  std::vector<std::uint32_t> offsets;
   const std::uint64_t length = info.function_length / arm64_instruction_size;
-  const auto add = [&](std::uint64_t first, std::uint64_t count) {
-    for (std::uint64_t index = first; index <= first + count && index < length; ++index)
-      offsets.push_back(static_cast<std::uint32_t>(index * arm64_instruction_size));
+  struct Part {
+    std::uint64_t begin = 0, end = 0; // instructions, with the one behind the part
   };
-  add(0, scope_size(decode_arm64_codes(info, 0)));
-  const auto add_epilogue = [&](std::uint32_t code_index, std::optional<std::uint64_t> start) {
-    if (code_index >= info.codes.size()) return;
-    const std::uint64_t size = scope_size(decode_arm64_codes(info, code_index)) + 1;
-    if (start || size <= length) add(start.value_or(length - size), size);
-  };
-  if (info.single_epilog) add_epilogue(info.epilog_code_index, std::nullopt);
-  for (const Arm64EpilogScope& scope : info.epilogs)
-    add_epilogue(scope.code_index, scope.start / arm64_instruction_size);
-  std::ranges::sort(offsets);
-  const auto same = std::ranges::unique(offsets);
-  offsets.erase(same.begin(), same.end());
+  std::vector<Part> parts{{0, scope_size(decode_arm64_codes(info, 0)) + 1}};
+  if (info.single_epilog && info.epilog_code_index < info.codes.size()) {
+    const std::uint64_t size = scope_size(decode_arm64_codes(info, info.epilog_code_index)) + 1;
+    if (size <= length) parts.push_back({length - size, length});
+  }
+  for (const Arm64EpilogScope& scope : info.epilogs) {
+    if (scope.code_index >= info.codes.size()) continue;
+    const std::uint64_t begin = scope.start / arm64_instruction_size;
+    const std::uint64_t size =
+        scope.size ? *scope.size : scope_size(decode_arm64_codes(info, scope.code_index));
+    parts.push_back({begin, begin + size + 2});
+  }
+  // Scopes that lie upon each other are those of damaged data, and have no more instructions than one.
+  std::ranges::sort(parts, {}, &Part::begin);
+  std::vector<std::uint32_t> offsets;
+  std::uint64_t next = 0;
+  for (const Part& part : parts)
+    for (next = std::max(next, part.begin); next < part.end && next < length; ++next) {
+      if (offsets.size() == max_arm64_layout_changes)
+        throw_corrupt(info.address,
+                      fmt::format("prologue and epilogues of more than {} instructions", offsets.size()));
+      offsets.push_back(static_cast<std::uint32_t>(next * arm64_instruction_size));
+    }
   return offsets;
 }
 

@@ -33,8 +33,9 @@ Arm64Function read_arm64_function(MemoryReader& memory, Address function, Addres
 FrameLayout arm64_layout_at(const Arm64Function& function, Address base, Address ip);
 // Offsets from the start of the function where the layout may differ from that of the instruction before:
 // each instruction of the prologue and of the epilogues, and what follows them; ascending, from 0 on. Throws
-// Error{corrupt}.
+// Error{corrupt}, also beyond max_arm64_layout_changes: each may be a layout of its own.
 std::vector<std::uint32_t> arm64_layout_changes(const Arm64UnwindInfo& info);
+constexpr std::size_t max_arm64_layout_changes = 16 * 1024;
 
 // The layout at `ip` of the function whose RUNTIME_FUNCTION is at `function`; RVAs are relative to `base`.
 // Cost: that of read_arm64_function. Throws Error{memory_missing}, Error{corrupt};

@@ -31,11 +31,26 @@ Arm64UnwindCode plain(Arm64UnwindOp op, std::uint64_t value = 0) {
   return code;
 }
 
+// Bytes of a code by its first one; 0: not a code.
+std::size_t size_of(std::uint8_t byte) {
+  return byte < 0xC0 ? 1 : byte == 0xDF ? 0 : byte < 0xE0 ? 2 : long_sizes[byte - 0xE0];
+}
+
+bool is_save_any(unsigned high, unsigned low) {
+  return (high & 0x80) == 0 && low >> 6 != 3;
+}
+
+// Whether `bytes` begin with a code that decode() takes.
+bool is_code(std::span<const std::uint8_t> bytes) {
+  const std::size_t size = size_of(bytes[0]);
+  return size != 0 && size <= bytes.size() && (bytes[0] != 0xE7 || is_save_any(bytes[1], bytes[2]));
+}
+
 // E7: any register. 0pxrrrrr ffoooooo.
 Arm64UnwindCode save_any(unsigned high, unsigned low, Address at) {
   const bool pair = (high & 0x40) != 0, writeback = (high & 0x20) != 0;
   const unsigned reg = high & 0x1F, kind = low >> 6;
-  if ((high & 0x80) != 0 || kind == 3) throw_corrupt(at, "an arm64 unwind code of unknown form");
+  if (!is_save_any(high, low)) throw_corrupt(at, "an arm64 unwind code of unknown form");
   const std::uint64_t scale = pair || writeback || kind == 2 ? 16 : 8;
   const std::uint64_t amount = ((low & 0x3F) + (writeback ? 1 : 0)) * scale;
   Arm64UnwindCode code = save(kind == 0 ? reg : arm64_register::v0 + reg, pair ? 2 : 1,
@@ -109,6 +124,38 @@ bool stands_for_instruction(const Arm64UnwindCode& code) {
          code.op != clear_unwound_to_call && code.op != end && code.op != end_c;
 }
 
+Arm64UnwindCode decode(const Arm64UnwindInfo& info, std::size_t index) {
+  const std::span<const std::uint8_t> bytes = std::span(info.codes).subspan(index);
+  const std::uint8_t byte = bytes[0];
+  const std::size_t size = size_of(byte);
+  if (size == 0) throw_corrupt(info.address, fmt::format("unknown arm64 unwind code {:#x}", byte));
+  if (bytes.size() < size) throw_corrupt(info.address, "an arm64 unwind code that runs past its record");
+  Arm64UnwindCode code =
+      byte < 0xE0 ? short_code(byte, size > 1 ? bytes[1] : 0u) : long_code(bytes, info.address);
+  code.index = static_cast<std::uint16_t>(index);
+  code.size = static_cast<std::uint8_t>(size);
+  code.instruction = stands_for_instruction(code);
+  return code;
+}
+
+// Epilogues share their codes: each code is decoded once, from the last one on.
+void set_epilog_sizes(Arm64UnwindInfo& info) {
+  if (info.epilogs.empty()) return;
+  // Of the codes from each byte on; where these fill their words they need no end.
+  std::vector<std::optional<std::uint32_t>> sizes(info.codes.size());
+  for (std::size_t index = sizes.size(); index-- > 0;) {
+    // Who needs damaged codes decodes them, and gets the error.
+    if (!is_code(std::span(info.codes).subspan(index))) continue;
+    const Arm64UnwindCode code = decode(info, index);
+    const std::size_t next = index + code.size;
+    std::optional<std::uint32_t> behind = next < sizes.size() ? sizes[next] : std::uint32_t{0};
+    if (code.op == Arm64UnwindOp::end || (code.op == Arm64UnwindOp::end_c && behind)) behind = 0;
+    if (behind) sizes[index] = *behind + (code.instruction ? 1 : 0);
+  }
+  for (Arm64EpilogScope& scope : info.epilogs)
+    if (scope.code_index < sizes.size()) scope.size = sizes[scope.code_index];
+}
+
 } // namespace
 
 std::string_view to_string(Arm64UnwindOp op) {
@@ -155,6 +202,8 @@ Arm64UnwindInfo read_arm64_unwind_info(MemoryReader& memory, Address address) {
     info.epilog_code_index = epilogs;
     epilogs = 0;
   }
+  if (epilogs > max_arm64_epilogs)
+    throw_corrupt(address, fmt::format("a function with {} epilogues", epilogs));
   // An epilogue is one instruction at least; this bounds what a wrong count can make us read.
   if (epilogs > info.function_length / arm64_instruction_size)
     throw_corrupt(address,
@@ -166,10 +215,11 @@ Arm64UnwindInfo read_arm64_unwind_info(MemoryReader& memory, Address address) {
   const std::span<const std::byte> bytes(raw);
   for (std::uint32_t n = 0; n < epilogs; ++n) {
     const std::uint32_t scope = load<std::uint32_t>(bytes.subspan(n * 4), arm64_byte_order);
-    info.epilogs.push_back({(scope & 0x3FFFF) * 4, scope >> 22});
+    info.epilogs.push_back({.start = (scope & 0x3FFFF) * 4, .code_index = scope >> 22, .size = {}});
   }
   for (const std::byte byte : bytes.subspan(epilogs * 4, code_words * 4))
     info.codes.push_back(std::to_integer<std::uint8_t>(byte));
+  set_epilog_sizes(info);
   // The handler is not needed to unwind.
   if (info.has_handler && got == raw.size())
     info.handler = load<std::uint32_t>(bytes.subspan(needed), arm64_byte_order);
@@ -178,23 +228,11 @@ Arm64UnwindInfo read_arm64_unwind_info(MemoryReader& memory, Address address) {
 
 std::vector<Arm64UnwindCode> decode_arm64_codes(const Arm64UnwindInfo& info, std::uint32_t first) {
   std::vector<Arm64UnwindCode> result;
-  const std::span<const std::uint8_t> bytes(info.codes);
-  for (std::size_t index = first; index < bytes.size();) {
-    const std::uint8_t byte = bytes[index];
-    const std::size_t size = byte < 0xC0 ? 1 : byte < 0xE0 ? 2 : long_sizes[byte - 0xE0];
-    if (size == 0 || byte == 0xDF)
-      throw_corrupt(info.address, fmt::format("unknown arm64 unwind code {:#x}", byte));
-    if (bytes.size() - index < size)
-      throw_corrupt(info.address, "an arm64 unwind code that runs past its record");
-    Arm64UnwindCode code = byte < 0xE0 ? short_code(byte, size > 1 ? bytes[index + 1] : 0u)
-                                       : long_code(bytes.subspan(index), info.address);
-    code.index = static_cast<std::uint16_t>(index);
-    code.size = static_cast<std::uint8_t>(size);
-    code.instruction = stands_for_instruction(code);
-    result.push_back(code);
-    index += size;
+  for (std::size_t index = first; index < info.codes.size();) {
+    result.push_back(decode(info, index));
+    index += result.back().size;
     // Like the runtime: codes that fill their words need no end.
-    if (code.op == Arm64UnwindOp::end) break;
+    if (result.back().op == Arm64UnwindOp::end) break;
   }
   return result;
 }

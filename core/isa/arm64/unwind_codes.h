@@ -44,6 +44,8 @@ struct Arm64UnwindCode {
 struct Arm64EpilogScope {
   std::uint32_t start = 0; // bytes from the start of the function
   std::uint32_t code_index = 0;
+  // Instructions that its codes describe; nothing: there are no codes, or damaged ones.
+  std::optional<std::uint32_t> size;
 };
 
 struct Arm64UnwindInfo {
@@ -59,7 +61,11 @@ struct Arm64UnwindInfo {
   std::optional<std::uint32_t> handler;  // RVA
 };
 
-// Reads the .xdata record. Cost: 2 reads. Throws Error{memory_missing}; Error{corrupt}: unknown version.
+// Epilogues of one function. The JIT makes four of them for returns, and one more for each tail call.
+constexpr std::uint32_t max_arm64_epilogs = 4096;
+
+// Reads the .xdata record. Cost: 2 reads. Throws Error{memory_missing}; Error{corrupt}: unknown version, more
+// than max_arm64_epilogs, more of them than instructions.
 Arm64UnwindInfo read_arm64_unwind_info(MemoryReader& memory, Address address);
 // The codes from byte `first` to the end of the sequence (`end` inclusive; end_c does not end it). Throws
 // Error{corrupt}: a reserved code, a code or a sequence that runs past the record.

@@ -411,6 +411,57 @@ TEST_CASE("arm64: hostile records are refused") {
   check_kind(ErrorKind::memory_missing, [&] { cut.layout(3); });
 }
 
+TEST_CASE("arm64: epilogues that share their codes") {
+  // `count` scopes, one every `step` instructions, whose codes begin one byte behind those of the one before.
+  constexpr std::uint32_t code_words = 255, code_bytes = 4 * code_words, length = 0x3FFFF;
+  const auto write = [&](Function& f, std::uint32_t count, std::uint32_t step) {
+    f.memory.u32(unwind, length);
+    f.memory.u32(unwind + 4, count | code_words << 16);
+    for (std::uint32_t n = 0; n < count; ++n)
+      f.memory.u32(unwind + 8 + Address{4} * n, (2000 + n * step) | (n % code_bytes) << 22);
+    f.memory.block(unwind + 8 + Address{4} * count, std::vector<unsigned>(code_bytes, 0x01)); // alloc 16
+  };
+  Function f({});
+  write(f, max_arm64_epilogs, 0);
+  const Arm64UnwindInfo info = read_arm64_unwind_info(f.memory, unwind);
+  REQUIRE(info.epilogs.size() == max_arm64_epilogs);
+  CHECK(info.epilogs[0].size == code_bytes);
+  CHECK(info.epilogs[1].size == code_bytes - 1);
+  CHECK(info.epilogs[code_bytes - 1].size == 1);
+  // The prologue and what is behind it, then the longest epilogue, its return and what is behind that.
+  const std::vector<std::uint32_t> changes = arm64_layout_changes(info);
+  CHECK(changes.size() == code_bytes + 1 + code_bytes + 2);
+  CHECK(changes[code_bytes] == 4 * code_bytes);
+  CHECK(changes[code_bytes + 1] == 4 * 2000);
+  CHECK(f.layout(2000 + 3).cfa == sp((code_bytes - 3) * 16));
+
+  write(f, max_arm64_epilogs, 8);
+  const Arm64UnwindInfo long_one = read_arm64_unwind_info(f.memory, unwind);
+  check_kind(ErrorKind::corrupt, [&] { arm64_layout_changes(long_one); });
+  write(f, max_arm64_epilogs + 1, 8);
+  check_kind(ErrorKind::corrupt, [&] { read_arm64_unwind_info(f.memory, unwind); });
+}
+
+TEST_CASE("arm64: the size of an epilogue is that of its codes, unless they are damaged") {
+  const auto size = [](std::vector<unsigned> codes, std::uint32_t first) {
+    while (codes.size() % 4 != 0) codes.push_back(0xE3);
+    Function f({});
+    f.memory.u32(unwind, 100);
+    f.memory.u32(unwind + 4, 1 | static_cast<std::uint32_t>(codes.size() / 4) << 16);
+    f.memory.u32(unwind + 8, 10 | first << 22);
+    f.memory.block(unwind + 12, codes);
+    return read_arm64_unwind_info(f.memory, unwind).epilogs.at(0).size;
+  };
+  CHECK(size({0xE1, 0xC8, 0x02, 0x83, 0xE4}, 1) == 2u);
+  CHECK(size({0x01, 0xE5, 0x01, 0x01, 0xE4}, 0) == 1u); // up to end_c
+  CHECK_FALSE(size({0x01, 0xE5, 0xEE, 0xE4}, 0));       // what is behind it is damaged
+  CHECK_FALSE(size({0x01, 0xE7, 0x80, 0x00, 0xE4}, 0)); // a register of unknown form
+  CHECK(size({0x01, 0xE7, 0x80, 0x00, 0xE4}, 4) == 0u); // that is not one of its codes
+  CHECK_FALSE(size({0x01, 0x01, 0x01, 0xC0}, 0));       // cut
+  CHECK(size({0x01, 0x01, 0x01, 0x01}, 1) == 3u);       // no end needed
+  CHECK_FALSE(size({0x01, 0x01, 0x01, 0xE4}, 4));       // behind the codes
+}
+
 TEST_CASE("arm64: any failing read is a fault") {
   Function good({0xE1, 0xC8, 0x02, 0x83, 0xE4});
   good.context.set_fp(stack);
