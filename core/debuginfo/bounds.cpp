@@ -51,7 +51,7 @@ std::uint8_t source_of_old(const DebugInfoChunk& chunk, std::uint32_t old) {
 std::vector<IlBoundary> decode_nibbles(const DebugInfoChunk& chunk) {
   NibbleReader in(chunk);
   const std::uint32_t count = in.u32();
-  if (count > in.nibbles_left() / nibbles_per_bound) bad_count(chunk, count);
+  if (count > max_boundaries || count > in.nibbles_left() / nibbles_per_bound) bad_count(chunk, count);
   BoundsWriter bounds(chunk, count);
   for (std::uint32_t i = 0; i < count; ++i) {
     const std::uint32_t delta = in.u32();
@@ -92,7 +92,8 @@ std::vector<IlBoundary> decode_packed(const DebugInfoChunk& chunk, unsigned sour
   if (native_width >= max_width || il_width >= max_width)
     throw_corrupt(chunk.address, "a field of more than 32 bits in debug info");
   const unsigned width = source_width + native_width + 1 + il_width + 1;
-  if (count > (chunk.bytes.size() - in.next_byte()) * 8 / width) bad_count(chunk, count);
+  if (count > max_boundaries || count > (chunk.bytes.size() - in.next_byte()) * 8 / width)
+    bad_count(chunk, count);
   BitReader bits(chunk, in.next_byte());
   BoundsWriter bounds(chunk, count);
   for (std::uint32_t i = 0; i < count; ++i) {

@@ -13,8 +13,12 @@ enum class BoundsCoding : std::uint8_t {
   packed_3_bits, // .NET 11
 };
 
+// Entries of one body's map. Even the longest methods of generated code have fewer instructions.
+constexpr std::uint32_t max_boundaries = 1 << 20;
+
 // Decodes the entries of the block `chunk`, unchanged. Throws Error{corrupt} for a count that does not fit
-// into the block, for widths of more than 32 bits, and for offsets beyond 32 bits. No reads.
+// into the block or exceeds max_boundaries, for widths of more than 32 bits, and for offsets beyond 32 bits.
+// No reads.
 std::vector<IlBoundary> decode_bounds(const DebugInfoChunk& chunk, BoundsCoding coding);
 
 } // namespace clr

@@ -113,8 +113,13 @@ std::shared_ptr<const IlMap> DebugInfoReader::il_map(const CodeBlock& block) {
   const std::vector<std::byte> bytes = read(part);
   auto map =
       std::make_shared<const IlMap>(decode_bounds({.address = part.address, .bytes = bytes}, format.bounds));
-  if (maps_.size() >= max_kept_maps) maps_.clear();
+  const std::size_t size = map->boundaries().size();
+  if (maps_.size() >= max_kept_maps || kept_boundaries_ + size > max_kept_boundaries) {
+    maps_.clear();
+    kept_boundaries_ = 0;
+  }
   maps_.emplace(block.start, map);
+  kept_boundaries_ += size;
   return map;
 }
 

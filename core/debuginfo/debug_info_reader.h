@@ -23,7 +23,8 @@ public:
   // The map of the body that holds block.ip; empty when the method has none (stubs, some dynamic methods).
   // Each body of a method has its own map: an OSR or tier-1 body starts at its own offset 0. When a profiler
   // rewrote the IL, this is the map to the original IL, which symbols describe. Never null; kept for the
-  // stop. Cost: that of ExecutionManager::debug_info and 2 reads, 1 more with patchpoints; later 0.
+  // stop, within limits. Cost: that of ExecutionManager::debug_info and 2 reads, 1 more with patchpoints;
+  // later 0.
   std::shared_ptr<const IlMap> il_map(const CodeBlock& block);
 
   // The IL offset at block.ip that the runtime's stack traces show. They print IL offset 0 for a method
@@ -41,8 +42,10 @@ public:
 
   // The largest believable size of one part of a blob.
   static constexpr std::uint32_t max_part_bytes = 16 * 1024 * 1024;
-  // Number of maps that are kept; when it is reached, all are forgotten.
+  // Number of maps that are kept, and of their boundaries; when one is reached, all are forgotten. A map has
+  // some twenty boundaries.
   static constexpr std::size_t max_kept_maps = 4096;
+  static constexpr std::size_t max_kept_boundaries = 1 << 20;
 
 private:
   struct Part {
@@ -61,6 +64,7 @@ private:
   std::optional<DebugInfoFormat> jitted_format_;
   std::unordered_map<Address, DebugInfoFormat> r2r_formats_;       // by READYTORUN_HEADER
   std::unordered_map<Address, std::shared_ptr<const IlMap>> maps_; // by start of the body
+  std::size_t kept_boundaries_ = 0;                                // of maps_
 };
 
 } // namespace clr

@@ -38,7 +38,7 @@ public:
 
   std::vector<debuginfo::Variable> all() {
     const std::uint32_t count = in_.u32();
-    if (count > in_.nibbles_left() / nibbles_per_variable)
+    if (count > max_variable_entries || count > in_.nibbles_left() / nibbles_per_variable)
       throw_corrupt(chunk_.address,
                     fmt::format("{} variables in {} bytes of debug info", count, chunk_.bytes.size()));
     std::vector<debuginfo::Variable> variables(count);

@@ -40,9 +40,12 @@ struct Variable {
 
 } // namespace debuginfo
 
+// Entries of one body's block: some thousands of variables, with hundreds of places each.
+constexpr std::uint32_t max_variable_entries = 1 << 20;
+
 // Decodes the entries of the block `chunk`: in no particular order, several per variable. `x86`: its stack
-// offsets are stored in words of 4 bytes. Throws Error{corrupt} for a count that does not fit into the block,
-// and for an unknown type of location. No reads.
+// offsets are stored in words of 4 bytes. Throws Error{corrupt} for a count that does not fit into the block
+// or exceeds max_variable_entries, and for an unknown type of location. No reads.
 std::vector<debuginfo::Variable> decode_variables(const DebugInfoChunk& chunk, VariablesCoding coding,
                                                   bool x86);
 

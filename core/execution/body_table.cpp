@@ -25,10 +25,10 @@ CodeBlock KnownBody::seen_from(Address ip) const {
 }
 
 KnownBody* BodyTable::find_large(Address address) {
-  auto after = std::ranges::upper_bound(large_, address, {}, &Part::begin);
+  const auto after = large_.upper_bound(address);
   if (after == large_.begin()) return nullptr;
-  --after;
-  return address < after->end ? &body(after->body) : nullptr;
+  const Part& part = std::prev(after)->second;
+  return address < part.end ? &body(part.body) : nullptr;
 }
 
 const RangeSection* BodyTable::keep(const RangeSection& section) {
@@ -39,33 +39,56 @@ const RangeSection* BodyTable::keep(const RangeSection& section) {
 }
 
 KnownBody& BodyTable::add(KnownBody added, const RangeSection& section) {
-  if (count_ >= max_bodies) *this = {};
-  if (count_ % bodies_per_chunk == 0) chunks_.push_back(std::make_unique<KnownBody[]>(bodies_per_chunk));
-  const auto number = static_cast<std::uint32_t>(++count_);
-  KnownBody& kept = body(number);
-  kept = std::move(added);
-  kept.section = keep(section);
-  add_part(kept.regions.hot_start, kept.regions.hot_size, number);
-  add_part(kept.regions.cold_start, kept.regions.cold_size, number);
-  latest_ = &kept;
-  return kept;
+  if (count_ >= max_bodies || used_slots_ >= max_slots || functions_ + added.functions.size() > max_functions)
+    *this = {};
+  if (count_ == chunks_.size() * bodies_per_chunk)
+    chunks_.push_back(std::make_unique<KnownBody[]>(bodies_per_chunk));
+  const auto number = static_cast<std::uint32_t>(count_ + 1);
+  const bool hot = add_part(added.regions.hot_start, added.regions.hot_size, number);
+  const bool cold = add_part(added.regions.cold_start, added.regions.cold_size, number);
+  if (!hot && !cold) {
+    not_entered_ = std::make_unique<Apart>(Apart{.body = std::move(added), .section = section});
+    latest_ = &not_entered_->body;
+    latest_->section = &not_entered_->section;
+    return *latest_;
+  }
+  ++count_;
+  functions_ += added.functions.size();
+  latest_ = &body(number);
+  *latest_ = std::move(added);
+  latest_->section = keep(section);
+  return *latest_;
 }
 
-void BodyTable::add_part(Address begin, std::uint64_t size, std::uint32_t body) {
+KnownBody& BodyTable::set_functions(KnownBody& body, std::vector<KnownBody::Function> functions) {
+  body.functions = std::move(functions);
+  body.functions_read = true;
+  if (not_entered_ && &body == &not_entered_->body) return body;
+  functions_ += body.functions.size();
+  if (functions_ <= max_functions) return body;
+  KnownBody last = std::move(body);
+  const RangeSection section = *last.section;
+  *this = {};
+  return add(std::move(last), section);
+}
+
+bool BodyTable::add_part(Address begin, std::uint64_t size, std::uint32_t body) {
   const Address end = begin + size;
-  if (size == 0 || end < begin || find_large(begin) != nullptr || find_large(end - 1) != nullptr) return;
+  if (size == 0 || end < begin || find_large(begin) != nullptr || find_large(end - 1) != nullptr)
+    return false;
   const std::uint64_t first = begin >> granule_bits, last = (end - 1) >> granule_bits;
   if (last - first >= max_granules) {
-    if (slot_of(begin) == nullptr && slot_of(end - 1) == nullptr)
-      large_.insert(std::ranges::upper_bound(large_, begin, {}, &Part::begin), {begin, end, body});
-    return;
+    if (slot_of(begin) != nullptr || slot_of(end - 1) != nullptr) return false;
+    large_[begin] = {.end = end, .body = body};
+    return true;
   }
-  if (overlaps(begin, end - 1)) return;
+  if (overlaps(begin, end - 1)) return false;
   for (std::uint64_t granule = first; granule <= last; ++granule) {
     const Address from = granule == first ? begin : granule << granule_bits;
     const Address to = granule == last ? end - 1 : granule << granule_bits | granule_mask;
     insert({.first = from, .span = static_cast<std::uint32_t>(to - from), .body = body});
   }
+  return true;
 }
 
 bool BodyTable::overlaps(Address begin, Address last) const {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +20,9 @@ struct alignas(64) KnownBody {
   struct Function {
     Address begin = 0; // Thumb bit removed
     std::uint32_t index = 0;
+    // 1 + the place in `functions` of one that belongs to the same function or funclet, as far as a look-up
+    // has gone back; its own place: it is the first of them. 0: not looked at.
+    std::uint32_t leader = 0;
   };
 
   Address start = 0; // as in CodeBlock
@@ -57,12 +61,23 @@ public:
   // that one.
   KnownBody* latest() const { return latest_; }
   // Adds a body of `section`. A part that overlaps a known part is not entered: the first answer in a stop
-  // remains.
+  // remains. A body of which no part is entered is kept until the next add(), in a place of its own: each
+  // look-up of its addresses adds it again.
   KnownBody& add(KnownBody body, const RangeSection& section);
+  // Sets the functions of `body`, which this table keeps and which has none yet. The result is the body from
+  // then on: where the table becomes too full it forgets all others, as in add().
+  KnownBody& set_functions(KnownBody& body, std::vector<KnownBody::Function> functions);
+  // The bodies to which addresses lead, and their functions.
   std::size_t size() const { return count_; }
+  std::size_t function_count() const { return functions_; }
 
   // A full table forgets everything, because the walk that filled it does not come back.
   static constexpr std::size_t max_bodies = 1 << 20;
+  // Functions of all bodies. Nearly all bodies have one or two; tables of a hostile core overlap, so that
+  // each body has tens of thousands.
+  static constexpr std::size_t max_functions = 1 << 22;
+  // Slots of the parts of all bodies: four for each body. Most need one or two.
+  static constexpr std::size_t max_slots = 1 << 22;
   // Parts that span more granules are searched in a sorted list: few methods are so large.
   static constexpr std::uint64_t max_granules = 64;
 
@@ -75,7 +90,7 @@ private:
     std::uint32_t body = 0; // its number from 1; 0: an empty slot
   };
   struct Part {
-    Address begin = 0, end = 0;
+    Address end = 0;
     std::uint32_t body = 0;
   };
   static constexpr unsigned granule_bits = 10;
@@ -98,18 +113,25 @@ private:
   }
   KnownBody* find_large(Address address);
   const RangeSection* keep(const RangeSection& section);
-  void add_part(Address begin, std::uint64_t size, std::uint32_t body);
+  // False when it is not entered.
+  bool add_part(Address begin, std::uint64_t size, std::uint32_t body);
   bool overlaps(Address begin, Address last) const;
   void insert(const Slot& slot);
   void grow();
 
   std::vector<std::unique_ptr<KnownBody[]>> chunks_; // their places in memory stay
   std::size_t count_ = 0;
+  std::size_t functions_ = 0;
+  struct Apart {
+    KnownBody body;
+    RangeSection section;
+  };
+  std::unique_ptr<Apart> not_entered_; // the last such body
   KnownBody* latest_ = nullptr;
   std::vector<Slot> slots_; // open addressing; the size is a power of two
   std::size_t used_slots_ = 0;
   unsigned shift_ = 64;
-  std::vector<Part> large_; // sorted by begin
+  std::map<Address, Part> large_; // by begin
   std::deque<RangeSection> sections_;
   std::unordered_map<Address, const RangeSection*> section_by_begin_;
   const RangeSection* last_section_ = nullptr;

@@ -49,6 +49,8 @@ CodeHeaps::Node CodeHeaps::read_node(const RangeSection& section) const {
                   .map = record.pointer(map_)};
   if (node.start < node.map_base || node.end < node.map_base || node.end - node.map_base > max_heap_bytes)
     throw_corrupt(address, fmt::format("code heap from {:#x} to {:#x}", node.start, node.end));
+  if (node.map + max_heap_bytes < node.map)
+    throw_corrupt(address, "a code heap whose nibble map wraps around");
   // Else a damaged base would have gigabytes of a map looked through.
   if (node.map_base + largest_page < section.begin || node.end > section.end + largest_page)
     throw_corrupt(address, fmt::format("code heap from {:#x} to {:#x}, beyond its range section",
@@ -90,7 +92,8 @@ CodeHeaps::Found CodeHeaps::block_at(const RangeSection& section, Address pc) co
   if (pc < node.start) return {{}, "in a code heap, before its first block"};
   // The end is inclusive: it is the current end of the used part, and the map keeps a guard behind it.
   if (pc > node.end) return {{}, "in the unused part of a code heap"};
-  const auto start = NibbleMap(*target_, version_, node.map_base, node.map, heap.map).find_start(pc);
+  const auto start =
+      NibbleMap(*target_, version_, node.map_base, node.map, empty_pages_, heap.map).find_start(pc);
   if (!start) return {{}, "in a code heap, with no method start before the address"};
   return {block_starting_at(heap, *start), {}};
 }
@@ -99,7 +102,7 @@ std::optional<Address> CodeHeaps::start_at(const RangeSection& section, Address 
   const Heap& heap = heap_of(section);
   const Node& node = heap.node;
   if (pc < node.start || pc > node.end) return std::nullopt;
-  return NibbleMap(*target_, version_, node.map_base, node.map, heap.map).find_start(pc);
+  return NibbleMap(*target_, version_, node.map_base, node.map, empty_pages_, heap.map).find_start(pc);
 }
 
 std::uint64_t CodeHeaps::fingerprint(const RangeSection& section) const {
@@ -126,14 +129,19 @@ bool CodeHeaps::for_each_start(const Heap& heap, std::span<const std::byte> unit
     hole(at, fmt::format("more code than {} blocks: the rest is left out", WalkLimit::max_blocks));
     return true;
   };
+  bool damage_told = false; // of this page of the map
   for (std::size_t i = 0; i < units.size(); i += unit_size, unit_start += NibbleMap::unit_bytes) {
-    if (i % page_size == 0 && spent(unit_start)) return false;
+    if (i % page_size == 0) {
+      if (spent(unit_start)) return false;
+      damage_told = false;
+    }
     const auto unit = load<std::uint32_t>(units.subspan(i), target_->platform().byte_order);
     // A unit that a stub covers as a whole points back to its start.
     const bool elsewhere =
         stub && NibbleMap::is_pointer(unit) && heap.node.map_base + NibbleMap::decode_pointer(unit) != *stub;
     const bool valid = NibbleMap::is_valid(unit) && !elsewhere;
-    if (!valid) hole(unit_start, fmt::format("nibble map unit {:#x}", unit));
+    if (!valid && !std::exchange(damage_told, true))
+      hole(unit_start, fmt::format("nibble map unit {:#x}", unit));
     // A stub's length stands nowhere. Version 2 marks each unit that a block covers as a whole, so that it
     // reaches into the first unmarked one at most; into a damaged one nothing is believed to reach.
     if (stub && (!valid || (unit == 0 && version_ == NibbleMapVersion::constant_time))) {

@@ -43,8 +43,8 @@ public:
 
   // Visits every block of the heap of `section`, in address order; where a stub ends by the map and nothing
   // begins, a block without header and stub. When `visit` returns false, the walk stops and the result is
-  // false. Parts that cannot be read are reported to `hole` and skipped; so is the rest when `limit` is
-  // spent, which stops the walk.
+  // false. Parts that cannot be read are reported to `hole` and skipped, and so is the first damaged unit of
+  // each page of the map, for all of them; the rest, too, when `limit` is spent, which stops the walk.
   bool for_each_block(const RangeSection& section, const std::function<bool(const HeapBlock&)>& visit,
                       const std::function<void(Address, const std::string&)>& hole, WalkLimit& limit) const;
 
@@ -83,6 +83,7 @@ private:
   std::int64_t start_, end_, map_base_, map_;
   std::uint64_t last_stub_kind_;
   mutable std::unordered_map<Address, Heap> heaps_; // by node
+  mutable EmptyPages empty_pages_;
 };
 
 } // namespace clr

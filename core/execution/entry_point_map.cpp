@@ -52,13 +52,20 @@ Address EntryPointMap::decode(Address stored) const {
 }
 
 std::optional<Address> EntryPointMap::find(Address key) const {
+  std::uint32_t left = max_probes;
+  return find(key, left);
+}
+
+std::optional<Address> EntryPointMap::find(Address key, std::uint32_t& left) const {
   if (key <= deleted_key) key += small_key_shift;
   const std::uint32_t count = buckets().count;
   const Address overflow_bit = Address{1} << (8 * target_->pointer_size() - 1);
   std::uint32_t seed = static_cast<std::uint32_t>(key >> 2);
   const std::uint32_t step = 1 + (static_cast<std::uint32_t>(key >> 5) + 1) % (count - 1);
   for (std::uint32_t probe = 0; probe < count; ++probe, seed += step) {
-    if (probe == max_probes) throw_corrupt(buckets().first, "a hash map in which look-ups do not end");
+    if (probe == max_probes || left == 0)
+      throw_corrupt(buckets().first, "a hash map in which look-ups do not end");
+    --left;
     const Bucket bucket = read_bucket(seed % count);
     for (unsigned slot = 0; slot < slots_per_bucket; ++slot)
       if (bucket.keys[slot] == key) return decode(bucket.values[slot]);

@@ -19,6 +19,9 @@ public:
   // more reads in the first call. Throws Error{memory_missing}, Error{corrupt} for a map with an impossible
   // number of buckets, and where a look-up has not ended after max_probes.
   std::optional<Address> find(Address key) const;
+  // The same for one of many look-ups, which take their probes from `left`. Throws Error{corrupt}, too, when
+  // none is left.
+  std::optional<Address> find(Address key, std::uint32_t& left) const;
 
   static constexpr std::uint64_t max_buckets = 1u << 26;
   // The runtime makes a larger map when it has found no room for a key in 8 buckets.

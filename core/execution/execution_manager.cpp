@@ -1,7 +1,6 @@
 #include "core/execution/execution_manager.h"
 
 #include "core/execution/execution_manager_impl.h"
-#include "core/isa/architecture.h"
 
 #include <fmt/format.h>
 
@@ -166,17 +165,6 @@ KnownBody& ExecutionManager::Impl::body_of(const CodeBlock& block) {
   return add_jitted(block.section, block.start, header, jitted_length(block.section, block.start, header));
 }
 
-KnownBody& ExecutionManager::Impl::body_with_functions(const CodeBlock& block) {
-  KnownBody& body = body_of(block);
-  if (!body.functions_read) {
-    body.functions = jitted.functions(
-        {.address = body.code_header, .unwind_count = body.unwind_count, .unwind_table = body.unwind_table},
-        block.section);
-    body.functions_read = true;
-  }
-  return body;
-}
-
 ExecutionManager::ExecutionManager(const Target& target) : impl_(std::make_unique<Impl>(target)) {}
 
 ExecutionManager::~ExecutionManager() = default;
@@ -193,6 +181,7 @@ const Target& ExecutionManager::target() const {
 
 void ExecutionManager::set_r2r_entries(R2REntries entries) {
   impl_->r2r_entries = std::move(entries);
+  impl_->images.clear(); // they keep what the source before told them
 }
 
 CodeLookup ExecutionManager::find(Address ip) {
@@ -224,79 +213,6 @@ std::uint64_t ExecutionManager::relative_offset(const CodeBlock& block) {
   if (regions.cold_size != 0 && block.ip >= regions.cold_start)
     return regions.hot_size + (block.ip - regions.cold_start);
   return block.ip - block.start;
-}
-
-Address ExecutionManager::unwind_info(const CodeBlock& block) {
-  if (block.kind == CodeKind::interpreted) return 0;
-  if (block.kind == CodeKind::ready_to_run)
-    return impl_->image_of(block.section).runtime_function(block.function_index);
-  const KnownBody& body = impl_->body_with_functions(block);
-  if (body.functions.empty()) return 0;
-  return impl_->functions.entry(body.unwind_table, body.functions[body.function_at(block.ip)].index);
-}
-
-Address ExecutionManager::unwind_info_base(const CodeBlock& block) {
-  return block.section.begin;
-}
-
-std::vector<ExecutionManager::Function> ExecutionManager::functions(const CodeBlock& block) {
-  std::vector<Function> result;
-  if (block.kind == CodeKind::interpreted) return result;
-  const KnownBody& body = impl_->body_with_functions(block);
-  if (body.functions.empty()) return result;
-  const Address table =
-      block.kind == CodeKind::ready_to_run ? impl_->image_of(block.section).functions() : body.unwind_table;
-  result.reserve(body.functions.size());
-  for (const KnownBody::Function& function : body.functions)
-    result.push_back({function.begin, impl_->functions.entry(table, function.index)});
-  return result;
-}
-
-ExecutionManager::Layout ExecutionManager::layout(const CodeBlock& block) {
-  if (block.kind != CodeKind::jitted) return {.regions = regions(block), .functions = functions(block)};
-  Layout result;
-  const CodeHeader header = impl_->jitted.read_header(block.code_header);
-  result.regions = {.hot_start = block.start, .hot_size = impl_->jitted.length(header, block.section)};
-  const std::vector<KnownBody::Function> functions = impl_->jitted.functions(header, block.section);
-  result.functions.reserve(functions.size());
-  for (const KnownBody::Function& function : functions)
-    result.functions.push_back({function.begin, impl_->functions.entry(header.unwind_table, function.index)});
-  return result;
-}
-
-Address ExecutionManager::funclet_start(const CodeBlock& block) {
-  Impl& impl = *impl_;
-  if (block.kind == CodeKind::interpreted) return block.start;
-  // Nearly all methods are so; the one function begins where the method does (JittedCode::read_header_of).
-  if (impl.body_of(block).one_function) return block.start;
-  const KnownBody& body = impl.body_with_functions(block);
-  if (body.functions.empty()) {
-    for (const std::string_view field : {"NumUnwindInfos", "UnwindInfos"})
-      impl.target.offset("RealCodeHeader", field);
-    throw_corrupt(block.code_header, "a method without unwind data");
-  }
-  if (body.functions.size() == 1) return body.functions.front().begin;
-  ReadyToRunImage* const image =
-      block.kind == CodeKind::ready_to_run ? &impl.image_of(block.section) : nullptr;
-  const Address table = image != nullptr ? image->functions() : body.unwind_table;
-  const bool chains = architecture_of(impl.target.platform().cpu).unwind_data.chains;
-  // Later fragments of a function that is too large for one record, and the cold part of the main body, lead
-  // back to where the function or funclet begins.
-  std::size_t at = body.function_at(block.ip);
-  while (at > 0) {
-    const std::uint32_t index = body.functions[at].index;
-    const bool cold = body.regions.cold_size != 0 && body.functions[at].begin >= body.regions.cold_start;
-    if (cold && chains && image->is_chained(index)) return body.start;
-    if (!impl.functions.is_fragment(table, index, block.section.begin)) break;
-    --at;
-    // The first cold function continues the main body; the function before it in the table is another one.
-    if (cold && body.functions[at].begin < body.regions.cold_start) return body.start;
-  }
-  return body.functions[at].begin;
-}
-
-bool ExecutionManager::is_funclet(const CodeBlock& block) {
-  return funclet_start(block) != block.start;
 }
 
 DebugInfoLocation ExecutionManager::debug_info(const CodeBlock& block) {

@@ -1,5 +1,5 @@
-// The state of ExecutionManager. Only for its lookups (execution_manager.cpp) and its walks over all code
-// (code_enumeration.cpp).
+// The state of ExecutionManager. Only for its lookups (execution_manager.cpp), the functions of what they
+// find (body_functions.cpp) and its walks over all code (code_enumeration.cpp).
 #pragma once
 
 #include "core/execution/body_table.h"
@@ -46,6 +46,9 @@ struct ExecutionManager::Impl {
   KnownBody& body_of(const CodeBlock& block);
   // The body with its runtime functions.
   KnownBody& body_with_functions(const CodeBlock& block);
+  // The function of `body`, which is that of `block`, whose code the function at place `at` goes on with;
+  // nothing when it begins a function or funclet itself. Throws Error. 2 reads.
+  std::optional<std::size_t> continued(const CodeBlock& block, const KnownBody& body, std::size_t at);
   KnownBody r2r_body(const RangeSection& section, ReadyToRunImage& image, std::uint32_t index);
   ReadyToRunImage& image_of(const RangeSection& section);
   const CodePointers& pointers();

@@ -2,11 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+
 namespace clr {
 namespace {
 
 constexpr std::uint32_t no_nibble = 0;
 constexpr std::uint64_t unit_size = sizeof(std::uint32_t);
+constexpr std::size_t map_page_size = 4096, units_per_page = map_page_size / unit_size;
 
 constexpr unsigned shift_of(std::uint64_t bucket) {
   return static_cast<unsigned>(28 - 4 * (bucket % NibbleMap::buckets_per_unit));
@@ -19,6 +24,17 @@ std::optional<std::uint64_t> last_start(std::uint32_t unit, std::uint64_t bucket
     if (const std::uint32_t nibble = unit & 15; nibble != no_nibble)
       return bucket * NibbleMap::bucket_bytes + 4 * (nibble - 1);
   return std::nullopt;
+}
+
+// Bytes up to the last one that is not 0.
+std::size_t size_without_zeros(std::span<const std::byte> raw) {
+  std::size_t size = raw.size();
+  for (std::uint64_t word = 0; size >= sizeof word; size -= sizeof word) {
+    std::memcpy(&word, raw.data() + size - sizeof word, sizeof word);
+    if (word != 0) break;
+  }
+  while (size > 0 && raw[size - 1] == std::byte{0}) --size;
+  return size;
 }
 
 } // namespace
@@ -40,6 +56,37 @@ std::uint32_t NibbleMap::unit_of(std::uint64_t bucket) const {
   return unit;
 }
 
+std::uint64_t NibbleMap::skip_empty_in(std::uint64_t first, std::uint64_t end) const {
+  const std::uint64_t at = first * unit_size;
+  const auto size = static_cast<std::size_t>((end - first) * unit_size);
+  std::array<std::byte, map_page_size> buffer;
+  std::span<const std::byte> raw = std::span(buffer).first(size);
+  if (at < lent_.size() && lent_.size() - at >= size)
+    raw = lent_.subspan(static_cast<std::size_t>(at), size);
+  else if (target_->memory().read_some(units_ + at, std::span(buffer).first(size)) != size)
+    return end; // the caller learns which unit is missing
+  return first + (size_without_zeros(raw) + unit_size - 1) / unit_size;
+}
+
+std::uint64_t NibbleMap::skip_empty(std::uint64_t end, std::uint64_t lowest) const {
+  while (end > lowest) {
+    const Address last = units_ + (end - 1) * unit_size, page = last & ~Address{map_page_size - 1};
+    // The units that begin in this page.
+    const std::uint64_t first = page <= units_ ? 0 : (page - units_ + unit_size - 1) / unit_size;
+    const bool whole = page >= units_ && end * unit_size >= page + map_page_size - units_;
+    // Maps that are not aligned alike have other units in a page.
+    const Address key = page | (units_ & (unit_size - 1));
+    // No more than a page, also where a damaged map would go on at address 0.
+    const std::uint64_t begin = std::max({first, lowest, end - std::min<std::uint64_t>(end, units_per_page)});
+    if (!empty_->contains(key)) {
+      if (const std::uint64_t used = skip_empty_in(begin, end); used != begin) return used;
+      if (whole && begin == first) empty_->add(key);
+    }
+    end = begin;
+  }
+  return end;
+}
+
 std::optional<Address> NibbleMap::find_start(Address pc) const {
   const Platform& platform = target_->platform();
   if (pc < map_base_) return std::nullopt;
@@ -59,9 +106,16 @@ std::optional<Address> NibbleMap::find_start(Address pc) const {
 
   // Search the units before. Version 2 marks every unit that a method covers, so one unit is enough.
   const std::uint64_t limit = version_ == NibbleMapVersion::constant_time ? 1 : max_units_back;
-  for (std::uint64_t back = 0; back < limit; ++back) {
-    if (bucket < buckets_per_unit) return std::nullopt;
-    bucket = bucket / buckets_per_unit * buckets_per_unit - 1;
+  std::uint64_t end = bucket / buckets_per_unit, singly = single_units;
+  const std::uint64_t lowest = end - std::min(end, limit);
+  while (end > lowest) {
+    if (singly == 0) {
+      end = skip_empty(end, lowest);
+      singly = units_per_page; // where a part of the page is missing
+      continue;
+    }
+    --singly;
+    bucket = end-- * buckets_per_unit - 1;
     unit = unit_of(bucket);
     if (is_pointer(unit)) return pointed(unit);
     if (const auto start = last_start(unit, bucket)) return at(*start);

@@ -5,7 +5,9 @@
 
 #include "core/target/target.h"
 
+#include <cstddef>
 #include <optional>
+#include <unordered_set>
 
 namespace clr {
 
@@ -15,17 +17,37 @@ namespace clr {
 // that publish a map but no version.
 enum class NibbleMapVersion : std::uint8_t { linear = 1, constant_time = 2 };
 
+// The pages of nibble maps in which nothing begins, as far as look-ups came by them. They are valid during
+// one stop, for all heaps: those of a hostile core may share one map.
+class EmptyPages {
+public:
+  bool contains(Address page) const { return pages_.contains(page); }
+  void add(Address page) {
+    if (pages_.size() >= max_empty_pages) pages_.clear();
+    pages_.insert(page);
+  }
+
+  // Pages of the maps of 64 GiB of code.
+  static constexpr std::size_t max_empty_pages = 1 << 18;
+
+private:
+  std::unordered_set<Address> pages_;
+};
+
 class NibbleMap {
 public:
   // The map of the heap whose code begins at `map_base`; the units of the map are at `units`. `lent` are the
-  // bytes there, as far as the memory lends them. No reads.
+  // bytes there, as far as the memory lends them. `empty`, which must outlive this, keeps what long searches
+  // learn. No reads.
   NibbleMap(const Target& target, NibbleMapVersion version, Address map_base, Address units,
-            std::span<const std::byte> lent = {})
-      : target_(&target), version_(version), map_base_(map_base), units_(units), lent_(lent) {}
+            EmptyPages& empty, std::span<const std::byte> lent = {})
+      : target_(&target), version_(version), map_base_(map_base), units_(units), empty_(&empty), lent_(lent) {
+  }
 
   // Start of the last block at or before `pc`; nothing when there is none. The map contains no lengths, so
   // the block may have ended before `pc`. Cost: none for units that are lent; version 2: at most 2 reads;
-  // version 1: one read per 256 bytes back to the start, at most max_units_back. Throws
+  // version 1: one read per 256 bytes back to the start, and after single_units of them one per page of the
+  // map (256 KiB of code), at most max_units_back; none for pages that are known to be empty. Throws
   // Error{memory_missing}, Error{corrupt}.
   std::optional<Address> find_start(Address pc) const;
 
@@ -36,6 +58,8 @@ public:
   static constexpr std::uint32_t last_nibble = 8, last_pointer_nibble = 12;
   // 256 MiB of code without a start; no method is that large.
   static constexpr std::uint64_t max_units_back = 1u << 20;
+  // Units that a search looks at one by one before it takes pages: 16 KiB of code; most starts are nearer.
+  static constexpr std::uint64_t single_units = 64;
 
   // is_pointer() tells whether a unit is a pointer back; decode_pointer() gives its start relative to the map
   // base.
@@ -46,10 +70,17 @@ public:
 
 private:
   std::uint32_t unit_of(std::uint64_t bucket) const;
+  // The units [result, end) are 0. The result is not below `lowest`, and is where the first one that is not 0
+  // or that cannot be read ends.
+  std::uint64_t skip_empty(std::uint64_t end, std::uint64_t lowest) const;
+  // The same of the units [first, end).
+  std::uint64_t skip_empty_in(std::uint64_t first, std::uint64_t end) const;
+
   const Target* target_;
   NibbleMapVersion version_;
   Address map_base_;
   Address units_;
+  EmptyPages* empty_;
   std::span<const std::byte> lent_;
 };
 

@@ -92,7 +92,8 @@ std::optional<RangeSection> RangeSectionMap::find(Address address) const {
   std::optional<RangeSection> deleted;
   unsigned seen = 0;
   for (Address fragment = slot(table, index(target.platform(), address, 1)); fragment != 0;) {
-    if (++seen > max_fragments) throw_corrupt(fragment, "range section fragments form a loop");
+    if (++seen > max_fragments)
+      throw_corrupt(fragment, "too many range section fragments in one slot, the last");
     const target::Record record(target, fragment, fragment_.span);
     if (address >= record.pointer(fragment_.begin) && address < record.pointer(fragment_.end)) {
       const Address at = record.pointer(fragment_.section);
@@ -115,9 +116,10 @@ struct RangeSectionMap::Walk {
   std::unordered_set<Address> tables{};
   std::unordered_set<Address> fragments{};
   std::unordered_set<Address> sections{};
+  bool full = false; // beyond max_all_fragments
 
   void table(Address at, unsigned level) {
-    if (tables.size() > max_tables) return;
+    if (full || tables.size() > max_tables) return;
     if (!tables.insert(at).second) return hole(at, "the range map comes back to a table");
     if (tables.size() > max_tables) return hole(at, "the range map has too many tables");
     const Target& target = *map.target_;
@@ -154,8 +156,13 @@ struct RangeSectionMap::Walk {
   void chain(Address first) {
     const Target& target = *map.target_;
     unsigned seen = 0;
-    for (Address fragment = first; fragment != 0 && ++seen <= max_fragments;) {
+    for (Address fragment = first; fragment != 0 && !full;) {
       if (!fragments.insert(fragment).second) return;
+      if (++seen > max_fragments) return hole(fragment, "too many range section fragments in one slot");
+      if (fragments.size() > max_all_fragments) {
+        full = true;
+        return hole(fragment, "the range map has too many fragments: the rest is left out");
+      }
       std::optional<target::Record> record;
       try {
         record.emplace(target, fragment, map.fragment_.span);
@@ -165,7 +172,7 @@ struct RangeSectionMap::Walk {
       const Address section = record->pointer(map.fragment_.section);
       try {
         // One bad fragment does not hide a section to which others lead, too.
-        if (section != 0 && sections.size() < max_sections && !sections.contains(section)) {
+        if (section != 0 && !sections.contains(section)) {
           const RangeSection found = map.section_of(*record);
           sections.insert(section);
           visit(found);

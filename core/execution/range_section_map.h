@@ -20,11 +20,13 @@ public:
 
   // The section that holds `address`: a live one if there is one, else one that is being deleted
   // (RangeSection::being_deleted), else nothing. Cost: one read per level (5 on 64-bit, 2 on 32-bit targets),
-  // 1 per fragment and 1 per section.
+  // 1 per fragment and 1 per section. Throws Error{memory_missing}, Error{corrupt}; also for more than
+  // max_fragments.
   std::optional<RangeSection> find(Address address) const;
 
   // Visits every section that the tree leads to, each once, in no particular order. Parts that cannot be read
-  // are reported to `hole` and left out: cores that createdump wrote lack thousands of slots.
+  // are reported to `hole` and left out: cores that createdump wrote lack thousands of slots. So is what is
+  // beyond a limit: the rest of one slot, and, once, the rest of the map.
   void for_each(const std::function<void(const RangeSection&)>& visit,
                 const std::function<void(Address, const std::string&)>& hole) const;
 
@@ -36,9 +38,13 @@ public:
   static unsigned levels(const Platform& platform) { return platform.pointer_size == 8 ? 5 : 2; }
 
   static constexpr unsigned slots_per_table = 256;
-  static constexpr unsigned max_fragments = 4096;      // of one leaf slot
-  static constexpr std::size_t max_sections = 1 << 20; // of a process
-  static constexpr std::size_t max_tables = 1 << 16;   // enough for at least 2 TiB of code
+  // Of one leaf slot, which stands for 128 KiB of addresses at most: 32 pages, and few of them have held
+  // another section that is still being deleted.
+  static constexpr unsigned max_fragments = 512;
+  // Of the whole map, and so sections, too: enough for 64 GiB of code. Tables and fragments that overlap in
+  // memory would else give as many as there are addresses.
+  static constexpr std::size_t max_all_fragments = 1 << 19;
+  static constexpr std::size_t max_tables = 1 << 16; // enough for at least 2 TiB of code
 
 private:
   struct Walk;

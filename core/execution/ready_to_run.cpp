@@ -142,26 +142,64 @@ std::optional<std::uint32_t> ReadyToRunImage::function_at(std::uint64_t rva) con
   return table_->find(functions_, function_count_, static_cast<std::uint32_t>(rva));
 }
 
+std::optional<std::uint32_t> ReadyToRunImage::first_inner(std::uint32_t index) const {
+  const auto after = inner_.upper_bound(index);
+  if (after == inner_.begin()) return std::nullopt;
+  const auto& [first, last] = *std::prev(after);
+  return index <= last ? std::optional(first) : std::nullopt;
+}
+
+void ReadyToRunImage::keep_inner(std::uint32_t first, std::uint32_t last) const {
+  if (first > last) return;
+  auto after = inner_.upper_bound(last + 1);
+  while (after != inner_.begin()) {
+    const auto run = std::prev(after);
+    if (run->second + 1 < first) break;
+    first = std::min(first, run->first);
+    last = std::max(last, run->second);
+    after = inner_.erase(run);
+  }
+  inner_.emplace_hint(after, first, last);
+}
+
 std::optional<ReadyToRunImage::Method> ReadyToRunImage::method_before(std::uint32_t index,
-                                                                      const EntryPoints& entry_points) const {
+                                                                      const EntryPoints& entry_points,
+                                                                      std::uint32_t& probes) const {
   const std::vector<std::uint32_t>* entries = nullptr;
   bool asked = false;
-  for (std::uint32_t steps = 0; steps < max_functions_of_method; ++steps, --index) {
-    if (const auto method = method_at(index)) return Method{.index = index, .method_desc = *method};
-    if (const auto begins = has_debug_info(index)) {
-      if (*begins) return Method{.index = index, .method_desc = 0};
-    } else {
-      if (!asked && entry_points) entries = entry_points();
-      asked = true;
-      if (entries && std::ranges::binary_search(*entries, index))
-        return Method{.index = index, .method_desc = 0};
+  const auto method_of = [&](std::uint32_t at) -> std::optional<Method> {
+    if (const auto method = method_at(at, probes)) return Method{.index = at, .method_desc = *method};
+    if (const auto begins = has_debug_info(at))
+      return *begins ? std::optional(Method{.index = at, .method_desc = 0}) : std::nullopt;
+    if (!asked && entry_points) entries = entry_points();
+    asked = true;
+    if (entries && std::ranges::binary_search(*entries, at)) return Method{.index = at, .method_desc = 0};
+    return std::nullopt;
+  };
+  const std::uint32_t lowest = index - std::min(index, max_functions_of_method - 1);
+  std::uint32_t first = index + 1; // the functions [first, index] begin no method
+  try {
+    while (first > lowest) {
+      if (const auto inner = first_inner(first - 1)) {
+        first = *inner;
+        continue;
+      }
+      if (const auto method = method_of(first - 1)) {
+        keep_inner(first, index);
+        return method;
+      }
+      --first;
     }
-    if (index == 0) break;
+  } catch (const Error&) {
+    keep_inner(first, index);
+    throw;
   }
+  keep_inner(first, index);
   return std::nullopt;
 }
 
-MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& gc_info) const {
+MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& gc_info,
+                                          std::uint32_t& probes) const {
   MethodRegions regions{.hot_start = start_of(method_index)};
   if (const auto cold = hot_cold_.cold_range(method_index)) {
     regions.cold_start = start_of(cold->first);
@@ -181,25 +219,33 @@ MethodRegions ReadyToRunImage::regions_of(std::uint32_t method_index, Address& g
   } catch (const Error&) {
     // The GC info cannot be read, or the format of this CPU is not known.
     gc_info = 0;
-    std::optional<Address> end;
-    try {
-      end = code_end_by_table(method_index);
-    } catch (const Error&) {
-      // The fault of the GC info says more than the fault here.
-    }
+    const std::optional<Address> end = code_end_by_table(method_index, probes);
     if (!end || *end <= regions.hot_start) throw; // the table of a damaged image may not ascend
     regions.hot_size = *end - regions.hot_start;
   }
   return regions;
 }
 
-std::optional<Address> ReadyToRunImage::code_end_by_table(std::uint32_t method_index) const {
+std::optional<Address> ReadyToRunImage::code_end_by_table(std::uint32_t method_index,
+                                                          std::uint32_t& probes) const {
+  if (const auto known = code_ends_.find(method_index); known != code_ends_.end()) return known->second;
+  std::optional<Address> end;
+  try {
+    end = read_code_end(method_index, probes);
+  } catch (const Error&) {
+    // The fault of the GC info, for which the table is asked, says more than the fault here.
+  }
+  return code_ends_[method_index] = end;
+}
+
+std::optional<Address> ReadyToRunImage::read_code_end(std::uint32_t method_index,
+                                                      std::uint32_t& probes) const {
   const std::uint32_t count = hot_count();
   std::uint32_t last = method_index;
   while (last + 1 < count && last - method_index < max_functions_of_method) {
     const auto begins_method = has_debug_info(last + 1);
     if (!begins_method) return std::nullopt;
-    if (*begins_method || method_at(last + 1)) break;
+    if (*begins_method || method_at(last + 1, probes)) break;
     ++last;
   }
   return start_of(last) + length_of(last);
@@ -232,13 +278,14 @@ KnownBody ReadyToRunImage::body_of(std::uint32_t index, const EntryPoints& entry
   const std::uint32_t hot = hot_cold_.hot_index(index);
   if (hot >= function_count_) throw_corrupt(functions_, "hot/cold map beyond its table");
   KnownBody body{.kind = CodeKind::ready_to_run};
+  std::uint32_t probes = max_entry_probes;
   const auto fill = [&](std::uint32_t method_index, Address method_desc) {
     body.method_index = method_index;
     body.method_desc = method_desc;
-    body.regions = regions_of(method_index, body.gc_info);
+    body.regions = regions_of(method_index, body.gc_info, probes);
     body.start = body.regions.hot_start;
   };
-  const auto method = method_before(hot, entry_points);
+  const auto method = method_before(hot, entry_points, probes);
   if (method) fill(method->index, method->method_desc);
   // This function is no funclet: the method before it ends before it.
   if (!method || (method->index != hot && body.regions.hot_start + body.regions.hot_size <= start_of(hot))) {

@@ -12,7 +12,9 @@
 #include "core/target/record.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 namespace clr {
@@ -90,11 +92,11 @@ public:
   // for code that runs: for other code it would give an unrelated method. So here a function begins a method
   // if it is registered, if it has debug info (funclets have none), or if the entry points say so. A method
   // that was found by going back counts only if its code reaches as far as the function.
-  // Cost: about 8 reads for a registered method; up to 10 more for another one.
+  // Cost: about 8 reads for a registered method; up to 10 more for another one, and for each function before
+  // it that begins none; of those each is looked at once. Throws Error, also when that takes more than
+  // max_entry_probes.
   KnownBody body_of(std::uint32_t index, const EntryPoints& entry_points) const;
 
-  // The method whose entry point is function `index`, when the runtime has prepared it. 2 to 4 reads.
-  std::optional<Address> method_at(std::uint32_t index) const { return entry_points_.find(start_of(index)); }
   const HotColdMap& hot_cold() const { return hot_cold_; }
 
   // Whether the function has chained unwind info. That marks the cold part of a method's main body; cold
@@ -111,6 +113,9 @@ public:
   static constexpr std::uint32_t max_functions = 16'000'000;
   // Limit of the runtime functions of one method: funclets and fragments.
   static constexpr std::uint32_t max_functions_of_method = 4096;
+  // Buckets of the map of entry points that are read for one body: two for each of its functions. Most need
+  // one.
+  static constexpr std::uint32_t max_entry_probes = 2 * max_functions_of_method;
 
 private:
   using Directory = R2RDirectory;
@@ -123,11 +128,22 @@ private:
     std::uint32_t index = 0;
     Address method_desc = 0; // 0: not registered
   };
-  std::optional<Method> method_before(std::uint32_t index, const EntryPoints& entry_points) const;
-  MethodRegions regions_of(std::uint32_t method_index, Address& gc_info) const;
+  // The method whose entry point is function `index`, when the runtime has prepared it. `probes`: what is
+  // left of max_entry_probes. 2 to 4 reads.
+  std::optional<Address> method_at(std::uint32_t index, std::uint32_t& probes) const {
+    return entry_points_.find(start_of(index), probes);
+  }
+  std::optional<Method> method_before(std::uint32_t index, const EntryPoints& entry_points,
+                                      std::uint32_t& probes) const;
+  // The first function of the run of inner_ that holds `index`; nothing when none does.
+  std::optional<std::uint32_t> first_inner(std::uint32_t index) const;
+  // Adds the functions [first, last] to inner_.
+  void keep_inner(std::uint32_t first, std::uint32_t last) const;
+  MethodRegions regions_of(std::uint32_t method_index, Address& gc_info, std::uint32_t& probes) const;
   // End of a method's hot part by the function table: the end of the last function before the next method;
-  // nothing when that is not known.
-  std::optional<Address> code_end_by_table(std::uint32_t method_index) const;
+  // nothing when that is not known or cannot be read. Kept.
+  std::optional<Address> code_end_by_table(std::uint32_t method_index, std::uint32_t& probes) const;
+  std::optional<Address> read_code_end(std::uint32_t method_index, std::uint32_t& probes) const;
   void add_functions(KnownBody& body) const;
 
   const Target* target_;
@@ -143,6 +159,11 @@ private:
   mutable std::optional<unsigned> gc_info_version_;
   mutable std::optional<std::optional<NativeArray>> debug_info_; // outer: set after the first search
   mutable ByteRange debug_info_bytes_;
+  // Runs of functions that begin no method, as look-ups have learned: the last by the first. They do not
+  // touch.
+  mutable std::map<std::uint32_t, std::uint32_t> inner_;
+  // What code_end_by_table() found, by method. Only of methods whose GC info cannot be read.
+  mutable std::unordered_map<std::uint32_t, std::optional<Address>> code_ends_;
 };
 
 } // namespace clr

@@ -31,9 +31,13 @@ std::string_view perf_map_tier(Tier tier) {
 std::vector<EnumerationHole> for_each_code_row(Runtime& runtime,
                                                const std::function<bool(const symbols::MapRow&)>& visit) {
   std::vector<EnumerationHole> unsized;
+  std::size_t others = 0; // that are not told one by one
   auto holes = runtime.for_each_method({}, [&](const MethodRow& row) {
     if (row.code.regions.empty()) {
-      unsized.push_back({row.code.start, fmt::format("{}: {}", row.method.full_name, row.code.fault)});
+      if (unsized.size() < max_unsized)
+        unsized.push_back({row.code.start, fmt::format("{}: {}", row.method.full_name, row.code.fault)});
+      else
+        ++others;
       return true;
     }
     const std::string name = row.method.perf_map_name();
@@ -44,6 +48,7 @@ std::vector<EnumerationHole> for_each_code_row(Runtime& runtime,
     }
     return true;
   });
+  if (others != 0) unsized.push_back({0, fmt::format("{} more bodies of unknown size", others)});
   holes.insert(holes.end(), unsized.begin(), unsized.end());
   return holes;
 }

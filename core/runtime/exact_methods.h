@@ -51,6 +51,8 @@ public:
 
   // Bodies and instantiations that are kept; when there are more, all are read anew.
   static constexpr std::size_t max_known = 100'000;
+  // Places of the two words in all bodies that are kept: a body has one to three. Beyond it likewise.
+  static constexpr std::size_t max_kept_homes = 1'000'000;
   static constexpr unsigned max_base_types = 256; // between the type of `this` and that of the method
 
 private:
@@ -85,6 +87,7 @@ private:
   LeftFrames left_;
   bool lost_ = false; // what a frame of this walk is to a handler could not be read
   std::unordered_map<Address, std::vector<debuginfo::Variable>> homes_; // of both words, by start
+  std::size_t kept_homes_ = 0;
   std::optional<ManagedUnwinder> unwinder_; // nothing for a CPU whose stacks are not walked
   std::unordered_map<Address, std::shared_ptr<const GcHeader>> headers_; // by start; null: none can be read
   // By MethodDesc, context and whether that was an argument.

@@ -1,3 +1,4 @@
+#include "core/runtime/image_walk.h"
 #include "core/runtime/name_filter.h"
 #include "core/runtime/runtime_parts.h"
 
@@ -31,10 +32,11 @@ bool Runtime::visit_jitted(const NameFilter& filter, const std::function<bool(co
   return going;
 }
 
-bool Runtime::visit_r2r(const RangeSection& section, const NameFilter& filter,
+bool Runtime::visit_r2r(const RangeSection& section, const NameFilter& filter, ImageWalk& walk,
                         const std::function<bool(const MethodRow&)>& visit) {
   bool going = true;
   parts_->names.for_each_r2r_method(section, [&](MethodNames::R2RMethod& found) {
+    if (!walk.take()) return false;
     MethodRow row{.method = std::move(found.method).spell(), .code = {}};
     if (!filter.accepts(row.method)) return true;
     try {
@@ -66,10 +68,16 @@ std::vector<EnumerationHole> Runtime::for_each_method(const MethodQuery& query,
   if (query.jitted) going = guarded(0, [&] { return visit_jitted(filter, visit); });
   if (query.r2r && going) {
     guarded(0, [&] {
+      ImageWalk walk;
       for (const RangeSection& section : parts_->code.sections()) {
-        if (section.r2r_module == 0) continue;
-        going = guarded(section.begin, [&] { return visit_r2r(section, filter, visit); });
-        if (!going) break;
+        if (!walk.enter(section)) continue;
+        going = guarded(section.begin, [&] { return visit_r2r(section, filter, walk, visit); });
+        if (walk.spent())
+          holes.push_back(
+              {section.begin, fmt::format("more than {} methods of ReadyToRun images: the rest is "
+                                          "left out",
+                                          ImageWalk::max_image_methods)});
+        if (!going || walk.spent()) break;
       }
       return going;
     });

@@ -2,6 +2,7 @@
 
 #include "core/memory/path_map.h"
 #include "core/memory/utf8.h"
+#include "core/runtime/image_walk.h"
 #include "core/runtime/source_lines.h"
 #include "core/types/last_name.h"
 
@@ -30,7 +31,7 @@ public:
       if (!jitted()) return std::nullopt;
       if (where == SearchedCode::jitted) return std::move(found_);
       for (const RangeSection& section : runtime_.code()->sections())
-        if (section.r2r_module != 0 && !image(section)) return std::nullopt;
+        if (walk_.enter(section) && !image(section)) return std::nullopt;
     } catch (const Error&) {
       return std::nullopt; // who describes all code tells what is wrong with it
     }
@@ -60,6 +61,7 @@ private:
     runtime_.names()->for_each_r2r_method(
         section,
         [&](MethodNames::R2RMethod& method) {
+          if (!walk_.take()) return going_ = false;
           if (wanted_(method.method))
             found_.push_back(runtime_.code()->r2r_block(section, method.function_index).start);
           return goes_on();
@@ -78,6 +80,7 @@ private:
   std::function<bool(const MethodFacts&)> wanted_;
   std::vector<Address> found_;
   std::size_t seen_ = 0;
+  ImageWalk walk_;
   bool going_ = true;
 };
 

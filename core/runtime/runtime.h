@@ -21,6 +21,7 @@
 namespace clr {
 
 class AddedSymbols;
+class ImageWalk;
 class NameFilter;
 class ObjectReader;
 class SourceLines;
@@ -98,7 +99,8 @@ public:
   UnspelledMethod describe_once(Address method_desc);
 
   // Calls `visit` for every body of every method that `query` selects, in the order in which they are found;
-  // stops when `visit` returns false. Returns the parts that could not be read. Never throws.
+  // stops when `visit` returns false. Returns the parts that could not be read, and what is beyond a
+  // WalkLimit or an ImageWalk. Never throws.
   std::vector<EnumerationHole> for_each_method(const MethodQuery& query,
                                                const std::function<bool(const MethodRow&)>& visit);
 
@@ -151,7 +153,7 @@ private:
   MissAnswer explain(const execution::Miss& miss, Address ip);
   void explain_call_counting(MissAnswer& answer, Address ip);
   bool visit_jitted(const NameFilter& filter, const std::function<bool(const MethodRow&)>& visit);
-  bool visit_r2r(const RangeSection& section, const NameFilter& filter,
+  bool visit_r2r(const RangeSection& section, const NameFilter& filter, ImageWalk& walk,
                  const std::function<bool(const MethodRow&)>& visit);
   void describe_location(RuntimeInfo& info) const;
   void count_code(RuntimeInfo& info);

@@ -171,3 +171,20 @@ TEST_CASE("a map that lies is corrupt") {
     check(NibbleWriter().u32(1).u32(0).u32(0xFFFF'FFFF).u32(0).bytes(), BoundsCoding::nibbles);
   }
 }
+
+TEST_CASE("a map has no more boundaries than a method can have") {
+  for (const BoundsCoding coding : all_bounds_codings) {
+    const auto block = [&](std::uint32_t count) {
+      NibbleWriter head;
+      head.u32(count);
+      if (coding != BoundsCoding::nibbles) head.u32(0).u32(0); // fields of one bit
+      Bytes raw = head.bytes();
+      raw.resize(raw.size() + max_boundaries * 3 / 2 + 8);
+      return raw;
+    };
+    const auto told = fault(block(max_boundaries + 1), coding);
+    REQUIRE(told);
+    CHECK(told->kind() == ErrorKind::corrupt);
+    CHECK_THAT(told->what(), Catch::Contains("1048577 boundaries"));
+  }
+}

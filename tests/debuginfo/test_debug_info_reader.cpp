@@ -191,3 +191,32 @@ TEST_CASE("what a map costs, cold and warm") {
     CHECK(counting.reads() == 0);
   }
 }
+
+TEST_CASE("large maps are forgotten for others") {
+  constexpr std::uint32_t count = DebugInfoReader::max_kept_boundaries / 2;
+  const Platform platform{.pointer_size = 8, .cpu = Cpu::x64};
+  ExecutionBuilder b(platform);
+  // Entries of 4 zero bits.
+  Bytes bounds = NibbleWriter().u32(count).u32(0).u32(0).bytes();
+  bounds.resize(bounds.size() + count / 2);
+  Bytes blob{std::byte{0}}; // no patchpoints
+  append(blob, NibbleWriter().u32(static_cast<std::uint32_t>(bounds.size())).u32(0).bytes());
+  append(blob, bounds);
+  const Address at = b.memory().place(blob, 1);
+  auto heap = b.heap(range_begin, range_end);
+  for (const Address start : {method_start, method_start + 0x100, method_start + 0x200})
+    b.method(heap, {.start = start, .size = 0x40, .method_desc = method_desc, .debug_info = at});
+  const Target target = b.target();
+  ExecutionManager manager(target);
+  DebugInfoReader reader(manager);
+  const auto map_of = [&](Address start) { return reader.il_map(block_at(manager, start)); };
+  const auto first = map_of(method_start), second = map_of(method_start + 0x100);
+  CHECK(first->boundaries().size() == count);
+  CHECK(map_of(method_start) == first);
+  CHECK(map_of(method_start + 0x100) == second);
+  const auto third = map_of(method_start + 0x200);
+  CHECK(map_of(method_start + 0x200) == third);
+  CHECK(first.use_count() == 1); // only here
+  CHECK(second.use_count() == 1);
+  CHECK(third.use_count() == 2);
+}

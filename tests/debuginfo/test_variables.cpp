@@ -154,3 +154,12 @@ TEST_CASE("words of homes") {
   CHECK(to_string(VariableHome::stack_byref) == "stack_byref");
   CHECK(to_string(VariableHome::fixed_va) == "fixed_va");
 }
+
+TEST_CASE("a block has no more entries than the variables of a method can have") {
+  Bytes raw = NibbleWriter().u32(max_variable_entries + 1).bytes();
+  raw.resize(raw.size() + std::size_t{max_variable_entries} * 3);
+  const auto told =
+      fault_of([&] { decode_variables({.address = 0x1000, .bytes = raw}, VariablesCoding::from_4, false); });
+  REQUIRE(told);
+  CHECK(told->kind() == ErrorKind::corrupt);
+}

@@ -133,5 +133,73 @@ TEST_CASE("body table: a part that would wrap around is not entered") {
   table.add(body_at(0x1000, 0, 2), section_at(0));
   CHECK(table.find(~Address{0}) == nullptr);
   CHECK(table.find(0x1000) == nullptr);
+  CHECK(table.size() == 0);
+}
+
+TEST_CASE("body table: a body that no address leads to is kept until the next one") {
+  BodyTable table;
+  const RangeSection first = section_at(0x1'0000);
+  table.add(body_at(0x1'1000, 0x100, 1), first);
+  for (unsigned i = 0; i < 1000; ++i) {
+    // Sections that differ, at one place.
+    RangeSection section = first;
+    section.heap_list = i;
+    KnownBody& again = table.add(body_at(0x1'1010, 0x10, 2 + i), section);
+    CHECK(table.latest() == &again);
+    const KnownBody& filled = table.set_functions(again, {{0x1'1010, 0}, {0x1'1018, 1}});
+    CHECK(filled.functions.size() == 2);
+    const CodeBlock block = table.latest()->seen_from(0x1'1014);
+    CHECK(block.method_desc == 2 + i);
+    CHECK(block.section == section);
+  }
+  CHECK(table.size() == 1);
+  CHECK(table.function_count() == 0);
+  CHECK(table.find(0x1'1010)->method_desc == 1);
+  // Of which one part is entered is entered.
+  KnownBody half = body_at(0x1'1020, 0x10, 5000);
+  half.regions.cold_start = 0x1'2000;
+  half.regions.cold_size = 0x10;
+  table.add(half, first);
   CHECK(table.size() == 2);
+  CHECK(table.find(0x1'2000)->method_desc == 5000);
+  for (unsigned i = 0; i < 200; ++i) table.add(body_at(0x2'0000 + i * 0x10, 0x10, i), first);
+  CHECK(table.size() == 202);
+  for (unsigned i = 0; i < 200; ++i) CHECK(table.find(0x2'0000 + i * 0x10)->method_desc == i);
+}
+
+TEST_CASE("body table: so many functions are kept, whether they come with their bodies or later") {
+  constexpr std::size_t each = 60'000, fitting = BodyTable::max_functions / each;
+  for (const bool later : {false, true}) {
+    BodyTable table;
+    const RangeSection section = section_at(0x1'0000);
+    for (std::size_t i = 0; i < 2 * fitting + 1; ++i) {
+      const Address start = 0x1'0000 + i * 0x1000;
+      KnownBody body = body_at(start, 0x1000, i);
+      std::vector<KnownBody::Function> functions(each, {start, 7});
+      if (!later) body.functions = functions;
+      KnownBody* kept = &table.add(std::move(body), section);
+      if (later) kept = &table.set_functions(*kept, std::move(functions));
+      REQUIRE(table.function_count() <= BodyTable::max_functions);
+      REQUIRE(table.function_count() == (i % fitting + 1) * each);
+      REQUIRE(table.find(start) == kept);
+      REQUIRE(table.latest() == kept);
+      REQUIRE(kept->functions.size() == each);
+      REQUIRE(kept->seen_from(start).section == section);
+    }
+    CHECK(table.size() == 1);
+    CHECK(table.find(0x1'0000) == nullptr); // forgotten
+  }
+}
+
+TEST_CASE("body table: it forgets bodies that fill too many slots") {
+  constexpr std::uint64_t size = BodyTable::max_granules * 1024;
+  BodyTable table;
+  const RangeSection section = section_at(0);
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < BodyTable::max_slots / BodyTable::max_granules + 10; ++i) {
+    table.add(body_at(i * size, size, i), section);
+    most = std::max(most, table.size());
+  }
+  CHECK(most == BodyTable::max_slots / BodyTable::max_granules);
+  CHECK(table.size() == 10);
 }

@@ -139,3 +139,19 @@ TEST_CASE("a code heap whose map begins far away costs an error, not a walk over
   manager.for_each_jitted([](const JittedBody&) { return true; });
   CHECK(manager.holes().size() == 1);
 }
+
+TEST_CASE("a code heap whose nibble map would go on at address 0 is refused") {
+  const Platform platform{.pointer_size = 8, .cpu = Cpu::x64};
+  ExecutionBuilder b(platform);
+  auto heap = b.heap(0x7000'0000, 0x7010'0000);
+  b.method(heap, {.start = 0x7000'0040, .size = 0x20, .method_desc = 0x5000'0000});
+  b.memory()
+      .at(heap.node + static_cast<Address>(b.types().offset("CodeHeapListNode", "HeaderMap")))
+      .pointer(~Address{0} - 4095);
+  const Target target = b.target();
+  ExecutionManager manager(target);
+  CHECK_THROWS_AS(manager.find(0x7000'0050), Error);
+  manager.for_each_jitted([](const JittedBody&) { return true; });
+  REQUIRE(manager.holes().size() == 1);
+  CHECK_THAT(manager.holes().front().what, Catch::Contains("wraps around"));
+}

@@ -271,6 +271,32 @@ TEST_CASE("a stub ends where the nibble map covers nothing more, and where it is
   }
 }
 
+TEST_CASE("a page of a nibble map is told once, however many of its units are damaged") {
+  constexpr Address heap_end = range_begin + (Address{1} << 20); // the map has four pages
+  constexpr Address page = 4096 / 4 * NibbleMap::unit_bytes;
+  for (const auto& [platform, version] : cases()) {
+    INFO(to_string(platform) << " version " << version);
+    ExecutionBuilder b(platform, version);
+    auto heap = b.heap(range_begin, heap_end);
+    const auto damage = [&](Address code) {
+      b.memory().write_integer(heap.map->units() + 4 * ((code - range_begin) / NibbleMap::unit_bytes),
+                               0x0090'0000, 4);
+    };
+    for (Address code = range_begin + page; code < range_begin + 2 * page; code += NibbleMap::unit_bytes)
+      damage(code);
+    damage(range_begin + 3 * page);
+    b.method(heap, {.start = range_begin + 2 * page + 0x40, .size = 0x20, .method_desc = 0x1000});
+    const Target target = b.target();
+    ExecutionManager manager(target);
+    std::size_t methods = 0;
+    manager.for_each_jitted([&](const JittedBody&) { return ++methods != 0; });
+    CHECK(methods == 1);
+    REQUIRE(manager.holes().size() == 2);
+    CHECK(manager.holes()[0].address == range_begin + page);
+    CHECK(manager.holes()[1].address == range_begin + 3 * page);
+  }
+}
+
 TEST_CASE("a stub reaches as far as the nibble map marks, and nobody knows how far beyond") {
   for (const auto& [platform, version] : cases()) {
     const auto ends_of = [&, platform = platform, version = version](Address size) {
@@ -793,5 +819,51 @@ TEST_CASE("a code heap is no larger than its unwind entries can tell") {
     const bool refused = manager.holes().size() > holes &&
                          manager.holes()[holes].what.find("code heap from") != std::string::npos;
     CHECK(refused == larger);
+  }
+}
+
+TEST_CASE("the fragments of a long function are looked through once") {
+  constexpr std::uint32_t parts = 1500, part = 16, funclet = 700, missing = 1200;
+  constexpr Address start = 0x2000'0040, unwind_bytes = 12;
+  const Platform platform{.pointer_size = 8, .cpu = Cpu::arm64};
+  for (const bool broken : {false, true}) {
+    ExecutionBuilder b(platform);
+    auto heap = b.heap(0x2000'0000, 0x2010'0000);
+    std::vector<std::uint32_t> begins;
+    for (std::uint32_t i = 1; i < parts; ++i) begins.push_back(i * part);
+    b.method(heap, {.start = start, .size = parts * part, .method_desc = method_desc, .funclets = begins});
+    const Address unwind = start + parts * part;
+    for (std::uint32_t i = 1; i < parts; ++i)
+      if (i != funclet) b.memory().at(unwind + i * unwind_bytes + 4).u8(0xE5); // end_c
+    if (broken) b.memory().erase(unwind + missing * unwind_bytes, unwind_bytes);
+    CountingReader counting(b.memory());
+    const Target target(counting, b.types().contract_descriptor(), platform);
+    ExecutionManager manager(target);
+    const auto start_of = [&](std::uint32_t i) {
+      return manager.funclet_start(block_at(manager, start + i * part));
+    };
+    const auto last = [&] {
+      if (broken)
+        CHECK(fault_of([&] { start_of(parts - 1); })->kind() == ErrorKind::memory_missing);
+      else
+        CHECK(start_of(parts - 1) == start + funclet * part);
+    };
+    last();
+    CHECK(counting.reads() > parts - missing);
+    counting.reset();
+    for (int i = 0; i < 3; ++i) last();
+    CHECK(counting.reads() <= 3 * 3);
+    CHECK(start_of(missing - 1) == start + funclet * part);
+    counting.reset();
+    for (std::uint32_t i = parts; i-- > missing + 1;)
+      if (!broken) CHECK(start_of(i) == start + funclet * part);
+    CHECK(start_of(missing - 2) == start + funclet * part);
+    CHECK(start_of(funclet) == start + funclet * part);
+    CHECK(counting.reads() == 0);
+    CHECK(start_of(funclet - 1) == start);
+    counting.reset();
+    CHECK(start_of(0) == start);
+    CHECK(start_of(funclet / 2) == start);
+    CHECK(counting.reads() == 0);
   }
 }

@@ -1,5 +1,6 @@
 // Peer cases: dotnet/runtime src/native/managed/cdac/tests (NibbleMap).
 #include "core/execution/nibble_map.h"
+#include "core/memory/counting_reader.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
 
@@ -18,10 +19,11 @@ struct Map {
       : memory(platform), writer(memory, version, map_base, map_size),
         target(memory, ContractDescriptor{.platform = platform}, platform),
         map(target, version == 1 ? NibbleMapVersion::linear : NibbleMapVersion::constant_time, map_base,
-            writer.units()) {}
+            writer.units(), empty) {}
   MemoryBuilder memory;
   NibbleMapWriter writer;
   Target target;
+  EmptyPages empty;
   NibbleMap map;
 };
 
@@ -95,7 +97,8 @@ TEST_CASE("a map without a version is read whichever it is") {
     NibbleMapWriter writer(memory, written, map_base, map_size);
     writer.add(map_base + 0x204, 0x5f0);
     const Target target(memory, {}, {});
-    const NibbleMap map(target, NibbleMapVersion::linear, map_base, writer.units());
+    EmptyPages empty;
+    const NibbleMap map(target, NibbleMapVersion::linear, map_base, writer.units(), empty);
     for (Address pc = map_base + 0x204; pc < map_base + 0x204 + 0x5f0; ++pc)
       REQUIRE(map.find_start(pc) == map_base + 0x204);
   }
@@ -112,4 +115,89 @@ TEST_CASE("damaged units") {
   REQUIRE(fault);
   CHECK(fault->kind() == ErrorKind::memory_missing);
   CHECK(fault->address() == m.writer.units());
+}
+
+TEST_CASE("a long way back to a start is read once, by pages") {
+  constexpr std::uint64_t page_units = 4096 / 4, page_code = page_units * NibbleMap::unit_bytes, pages = 40;
+  for (const bool aligned : {false, true})
+    for (const Address start : {Address{0x40}, 3 * page_code + 0x720, 4 * page_code - 4}) {
+      INFO(aligned << " " << start);
+      MemoryBuilder memory;
+      const Address units = memory.allocate((pages + 1) * 4096, 4096) + (aligned ? 0 : 4 * 300);
+      const std::uint64_t delta = start % NibbleMap::unit_bytes;
+      memory.write_integer(units + start / NibbleMap::unit_bytes * 4,
+                           (delta % 32 / 4 + 1) << (28 - 4 * (delta / 32)), 4);
+      CountingReader counting(memory);
+      const Target target(counting, {}, {});
+      EmptyPages empty;
+      const NibbleMap map(target, NibbleMapVersion::linear, map_base, units, empty);
+      const Address far = map_base + pages * page_code - 1;
+      CHECK(map.find_start(far) == map_base + start);
+      CHECK(counting.reads() <= NibbleMap::single_units + pages + 3);
+      counting.reset();
+      CHECK(map.find_start(far - 5 * page_code) == map_base + start);
+      // The units near the address, the rest of its page, and the page of the start.
+      CHECK(counting.reads() <= NibbleMap::single_units + 4);
+      // From everywhere the same start is found, and none before it.
+      for (Address at = start; at < pages * page_code; at += page_code / 3)
+        REQUIRE(map.find_start(map_base + at) == map_base + start);
+      CHECK_FALSE(map.find_start(map_base + start - 1));
+    }
+}
+
+TEST_CASE("what is known of a map's pages does not change how far a search goes") {
+  MemoryBuilder memory;
+  const Address units = memory.allocate((NibbleMap::max_units_back + 4096) * 4, 4096);
+  memory.write_integer(units, 0x1000'0000, 4);
+  const Target target(memory, {}, {});
+  const auto offset = [](std::uint64_t unit) { return map_base + unit * NibbleMap::unit_bytes; };
+  EmptyPages empty;
+  const NibbleMap map(target, NibbleMapVersion::linear, map_base, units, empty);
+  for (int i = 0; i < 2; ++i) {
+    CHECK_FALSE(map.find_start(offset(NibbleMap::max_units_back + 1)));
+    CHECK(map.find_start(offset(NibbleMap::max_units_back)) == map_base);
+    CHECK_FALSE(map.find_start(offset(NibbleMap::max_units_back + 4000)));
+  }
+}
+
+TEST_CASE("heaps whose maps are not aligned alike do not share what is known of a page") {
+  MemoryBuilder memory;
+  const Address units = memory.allocate(8 * 4096, 4096);
+  memory.write_integer(units + 4096, 0x100, 2); // the first two bytes of a page
+  const Target target(memory, {}, {});
+  EmptyPages empty;
+  const auto found = [&](Address first) {
+    const NibbleMap map(target, NibbleMapVersion::linear, map_base, first, empty);
+    return map.find_start(map_base + 6 * 1024 * NibbleMap::unit_bytes).has_value();
+  };
+  CHECK(found(units - 2 + 4096 - 8)); // a unit over the border of the page
+  CHECK(found(units));
+}
+
+TEST_CASE("a map of which a part is missing is read up to there") {
+  Map m(Platform{}, 1);
+  const Address units = m.memory.allocate(4 * 4096, 4096);
+  m.memory.write_integer(units + 4096 + 200, 0x1000'0000, 4);
+  m.memory.erase(units + 4096, 100);
+  const NibbleMap map(m.target, NibbleMapVersion::linear, map_base, units, m.empty);
+  const Address far = map_base + 3 * 1024 * NibbleMap::unit_bytes;
+  CHECK(map.find_start(far) == map_base + (1024 + 50) * NibbleMap::unit_bytes);
+  m.memory.write_integer(units + 4096 + 200, 0, 4);
+  const auto fault = fault_of([&] { map.find_start(far); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::memory_missing);
+  CHECK(fault->address() == units + 4096 + 96);
+}
+
+TEST_CASE("a search in a map that goes on at address 0 ends") {
+  MemoryBuilder memory;
+  const Address units = ~Address{0} - 4095;
+  memory.at(units).fill(4096);
+  memory.at(0).fill(2 * 4096);
+  const Target target(memory, {}, {});
+  EmptyPages empty;
+  const NibbleMap map(target, NibbleMapVersion::linear, map_base, units, empty);
+  for (int i = 0; i < 2; ++i)
+    for (const std::uint64_t unit : {3 * 1024 - 1, 2 * 1024 + 7, 1024})
+      CHECK_FALSE(map.find_start(map_base + unit * NibbleMap::unit_bytes));
 }

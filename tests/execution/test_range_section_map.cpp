@@ -6,6 +6,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <cstring>
+
 using namespace clr;
 using namespace clr::test;
 
@@ -14,14 +17,39 @@ namespace {
 struct Found {
   std::vector<RangeSection> sections;
   std::vector<Address> holes;
+  std::vector<std::string> told;
 };
 
 Found enumerate(const Target& target) {
   Found found;
   RangeSectionMap(target).for_each([&](const RangeSection& section) { found.sections.push_back(section); },
-                                   [&](Address at, const std::string&) { found.holes.push_back(at); });
+                                   [&](Address at, const std::string& what) {
+                                     found.holes.push_back(at);
+                                     found.told.push_back(what);
+                                   });
   return found;
 }
+
+// Memory in which a fragment is wherever one is read, without a section, and the next one behind it.
+class EndlessFragments final : public MemoryReader {
+public:
+  static constexpr Address begin = 0x4000'0000, end = 0x8000'0000, step = 2;
+  EndlessFragments(MemoryReader& next, std::int64_t next_field)
+      : next_(&next), next_field_(static_cast<std::size_t>(next_field)) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    if (address < begin || address >= end) return next_->read_some(address, out);
+    ++fragments_;
+    std::ranges::fill(out, std::byte{0});
+    const Address next = address - next_field_ + step;
+    std::memcpy(out.data(), &next, sizeof next);
+    return out.size();
+  }
+  std::size_t fragments() const { return fragments_; }
+
+private:
+  MemoryReader* next_;
+  std::size_t next_field_, fragments_ = 0;
+};
 
 } // namespace
 
@@ -216,4 +244,45 @@ TEST_CASE("a section that holds nothing is told, and hides no code") {
       CHECK(found->address == section);
     }
   }
+}
+
+TEST_CASE("a slot with more fragments than addresses could need is a fault, and is told once") {
+  for (const Platform& platform : execution_platforms())
+    for (const bool more : {false, true}) {
+      INFO(to_string(platform) << more);
+      ExecutionBuilder b(platform);
+      const Address begin = 0x0a0a'0000, end = 0x0a0a'c000;
+      const Address section =
+          b.types().record("RangeSection", {{"RangeBegin", begin}, {"RangeEndOpen", end}});
+      Address first = b.fragment(section, begin, end);
+      const unsigned before = RangeSectionMap::max_fragments - (more ? 0 : 1);
+      for (unsigned i = 0; i < before; ++i) first = b.fragment(0, end, end, first);
+      b.memory().at(b.slot_of(begin)).pointer(first);
+      const Target target = b.target();
+      std::optional<RangeSection> found;
+      const auto fault = fault_of([&] { found = RangeSectionMap(target).find(begin); });
+      const Found all = enumerate(target);
+      CHECK(fault.has_value() == more);
+      CHECK(found.has_value() != more);
+      CHECK(all.holes.size() == (more ? 1 : 0));
+      CHECK(all.sections.size() == (more ? 0 : 1));
+    }
+}
+
+TEST_CASE("fragments that overlap in memory do not make an enumeration endless") {
+  const Platform platform{.pointer_size = 8, .cpu = Cpu::x64};
+  ExecutionBuilder b(platform);
+  constexpr Address in_leaf = Address{1} << 17, in_slot = 2 * RangeSectionMap::max_fragments;
+  constexpr std::size_t slots = RangeSectionMap::max_all_fragments / RangeSectionMap::max_fragments + 64;
+  for (std::size_t i = 0; i < slots; ++i)
+    b.memory()
+        .at(b.slot_of(i * in_leaf))
+        .pointer(EndlessFragments::begin + i * in_slot * EndlessFragments::step);
+  EndlessFragments reader(b.memory(), b.types().offset("RangeSectionFragment", "Next"));
+  const Target target(reader, b.types().contract_descriptor(), platform);
+  const Found all = enumerate(target);
+  CHECK(reader.fragments() <= RangeSectionMap::max_all_fragments);
+  CHECK(reader.fragments() > RangeSectionMap::max_all_fragments - slots);
+  CHECK(std::ranges::count(all.told, "the range map has too many fragments: the rest is left out") == 1);
+  CHECK(all.holes.size() <= slots);
 }

@@ -2,12 +2,17 @@
 // (ExecutionManager).
 #include "core/execution/code_pointer.h"
 #include "core/execution/execution_manager.h"
+#include "core/execution/range_section_map.h"
+#include "core/execution/ready_to_run.h"
 #include "core/execution/runtime_functions.h"
 #include "core/memory/counting_reader.h"
 #include "tests/support/execution_builder.h"
 #include "tests/support/faults.h"
 
 #include <catch2/catch.hpp>
+
+#include <map>
+#include <random>
 
 using namespace clr;
 using namespace clr::test;
@@ -479,4 +484,146 @@ TEST_CASE("failing reads in a ReadyToRun image never make a wrong answer") {
       for_each_failing_read(b.memory(), attempt, stays_failed);
     }
   }
+}
+
+namespace {
+
+// An image of many functions, of which few begin a method.
+struct LongTable {
+  static constexpr std::uint32_t count = 5000, length = 0x10, first = 0x1000;
+  static constexpr Address image_end = base + 0x10'0000;
+  using Methods = std::map<std::uint32_t, std::uint32_t>; // how many functions one has, by its first function
+
+  explicit LongTable(const Methods& methods) {
+    ExecutionBuilder::ImageSpec spec{.begin = base, .end = image_end, .functions = {}, .methods = {}};
+    for (std::uint32_t i = 0; i < count; ++i) spec.functions.push_back({first + i * length, length});
+    for (const auto& [index, functions] : methods) {
+      spec.functions[index].method_length = functions * length;
+      spec.methods.emplace(first + index * length, 0x1000 + index);
+    }
+    info = b.image(spec).info;
+  }
+  RangeSection section() {
+    const Target target = b.target();
+    return *RangeSectionMap(target).find(base);
+  }
+
+  ExecutionBuilder b{{.pointer_size = 8, .cpu = Cpu::x64}};
+  Address info = 0;
+};
+
+struct OpenImage {
+  OpenImage(LongTable& table, MemoryReader& memory)
+      : target(memory, table.b.types().contract_descriptor(), table.b.memory().platform()), functions(target),
+        layout(target), image(target, functions, layout, table.section()) {}
+  Target target;
+  RuntimeFunctions functions;
+  ReadyToRunLayout layout;
+  ReadyToRunImage image;
+};
+
+} // namespace
+
+TEST_CASE("functions that begin no method are looked at once") {
+  LongTable table({{0, 1}});
+  CountingReader counting(table.b.memory());
+  OpenImage open(table, counting);
+  constexpr std::uint32_t last = ReadyToRunImage::max_functions_of_method - 1;
+  CHECK(open.image.body_of(last, {}).method_index == last); // the method before it is short
+  CHECK(counting.reads() > last);
+  counting.reset();
+  for (std::uint32_t index = last; index > 0; index -= 5)
+    REQUIRE(open.image.body_of(index, {}).method_index == index);
+  CHECK(counting.reads() < 30 * (last / 5));
+}
+
+TEST_CASE("what is known of an image's functions changes no answer") {
+  constexpr std::uint32_t limit = ReadyToRunImage::max_functions_of_method;
+  // Two with funclets, one whose funclets end before the next method, and one beyond the limit.
+  LongTable table({{0, LongTable::count}, {LongTable::count - 600, 300}, {LongTable::count - 100, 100}});
+  std::vector<std::uint32_t> asked{limit - 1, limit, limit + 1, 0, 1, 17};
+  for (std::uint32_t index = LongTable::count - 1; index > LongTable::count - 700; index -= 7)
+    asked.push_back(index);
+  std::mt19937 random(3);
+  for (int round = 0; round < 2; ++round) {
+    std::ranges::shuffle(asked, random);
+    OpenImage open(table, table.b.memory());
+    for (const std::uint32_t index : asked) {
+      INFO(index);
+      const std::uint32_t from_end = LongTable::count - index;
+      const std::uint32_t method = index < limit                       ? 0
+                                   : from_end <= 100                   ? LongTable::count - 100
+                                   : from_end <= 600 && from_end > 300 ? LongTable::count - 600
+                                                                       : index;
+      const KnownBody body = open.image.body_of(index, {});
+      CHECK(body.method_index == method);
+      CHECK(body.method_desc == (method == index && index != 0 && index != LongTable::count - 600 &&
+                                         index != LongTable::count - 100
+                                     ? 0
+                                     : 0x1000 + method));
+    }
+  }
+}
+
+TEST_CASE("a map of entry points in which every look-up is long costs one body a bounded number of reads") {
+  constexpr Address word = 8, bucket = 8 * word, overflow = Address{1} << 63;
+  constexpr std::uint32_t buckets = 97;
+  static_assert(buckets < EntryPointMap::max_probes);
+  LongTable table({});
+  const Address map_at =
+      table.info +
+      static_cast<Address>(table.b.types().offset("ReadyToRunInfo", "EntryPointToMethodDescMap"));
+  table.b.hash_map(map_at, {{base + LongTable::first, 0x1000}}, true, buckets);
+  const Target written = table.b.target();
+  const Address cells =
+      written.read_pointer(map_at + static_cast<Address>(table.b.types().offset("HashMap", "Buckets")));
+  for (Address i = 1; i <= buckets; ++i) {
+    const Address value = cells + i * bucket + 4 * word;
+    table.b.memory().at(value).pointer(written.read_pointer(value) | overflow);
+  }
+  CountingReader counting(table.b.memory());
+  OpenImage open(table, counting);
+  counting.reset();
+  const auto fault = fault_of([&] { open.image.body_of(LongTable::count - 1, {}); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::corrupt);
+  CHECK(counting.reads() < ReadyToRunImage::max_entry_probes + 1000);
+}
+
+TEST_CASE("a method that only the table of functions can end is measured once") {
+  ExecutionBuilder::ImageSpec spec{
+      .begin = base, .end = LongTable::image_end, .functions = {}, .methods = {}};
+  for (std::uint32_t i = 0; i < 3000; ++i)
+    spec.functions.push_back({LongTable::first + i * LongTable::length, LongTable::length});
+  spec.methods.emplace(LongTable::first, 0x1000);
+  spec.debug_info = std::vector<std::uint32_t>{0};
+  ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+  const auto image = b.image(spec);
+  b.memory().at(image.table + 8).u32(0x7000'0000); // the unwind data, and so the GC info, of the method
+  CountingReader counting(b.memory());
+  const Target target(counting, b.types().contract_descriptor(), b.memory().platform());
+  const RuntimeFunctions functions(target);
+  const ReadyToRunLayout layout(target);
+  const ReadyToRunImage open(target, functions, layout, *RangeSectionMap(target).find(base));
+  CHECK(open.body_of(0, {}).regions.hot_size == 3000 * LongTable::length);
+  const std::size_t first = counting.reads();
+  counting.reset();
+  for (std::uint32_t i = 1; i < 6; ++i)
+    CHECK(open.body_of(i, {}).regions.hot_size == 3000 * LongTable::length);
+  CHECK(counting.reads() < first);
+}
+
+TEST_CASE("a new source of entry points is asked for functions that the old one did not know") {
+  ExecutionBuilder b({.pointer_size = 8, .cpu = Cpu::x64});
+  b.image({.begin = base,
+           .end = end,
+           .functions = {{0x100, 0x80, 0x100}, {0x180, 0x80, 0x100}, {0x200, 0x80}, {0x280, 0x80}},
+           .methods = {}});
+  const Target target = b.target();
+  ExecutionManager manager(target);
+  const RangeSection section = *manager.section_at(base);
+  CHECK(manager.r2r_block(section, 3).start == base + 0x280);
+  const std::vector<std::uint32_t> entries{1};
+  manager.set_r2r_entries([&](const RangeSection&) { return &entries; });
+  CHECK(manager.r2r_block(section, 2).start == base + 0x180);
 }
