@@ -22,38 +22,59 @@ std::string case_of_type(std::string name) {
   return name.starts_with('_') ? name.substr(1) : name;
 }
 
-void read_tags(const Metadata& metadata, std::uint32_t owner, std::vector<std::string>& tags) {
-  const std::uint32_t last = std::min(metadata.rows(MetadataTable::type_def), owner + UnionType::max_nested);
-  for (std::uint32_t rid = owner + 1; rid <= last; ++rid) {
-    if (metadata.string(metadata.type_def(rid).name) != "Tags" || metadata.encloser_of(rid) != owner)
-      continue;
-    const auto [begin, end] = metadata.field_range(rid);
-    for (std::uint32_t i = begin; i < end && tags.size() < UnionType::max_cases; ++i)
-      tags.push_back(metadata.string(metadata.field(metadata.field_at(i)).name));
-    return;
-  }
-}
-
-void read_makers(const Metadata& metadata, std::uint32_t owner, UnionType& type) {
-  const auto [begin, end] = metadata.method_range(owner);
-  for (std::uint32_t i = begin; i < end && type.parameters.size() < UnionType::max_cases; ++i) {
-    const std::uint32_t method = metadata.method_at(i);
-    const std::string name = metadata.string(metadata.method_def(method).name);
-    if (!name.starts_with(maker_prefix)) continue;
-    std::vector<std::string>& fields = type.parameters[name.substr(maker_prefix.size())];
-    const auto [first, last] = metadata.param_range(method);
-    for (std::uint32_t at = first; at < last && fields.size() < UnionType::max_cases; ++at) {
-      const ParamRow row = metadata.param(metadata.param_at(at));
-      if (row.sequence != 0) fields.push_back(metadata.string(row.name));
-    }
-  }
-}
-
 // "radius" of the field "_radius", "Item1" of "item1".
 std::string source_name(const std::string& field) {
   if (field.size() > 1 && field.front() == '_') return field.substr(1);
   if (!field.starts_with("item")) return field;
   return "I" + field.substr(1);
+}
+
+// Takes the room of a name; false: there is none left.
+bool take(std::size_t& room, const std::string& name) {
+  constexpr std::size_t nodes = 192; // of the sets that have it, in three forms
+  const std::size_t size = nodes + 3 * name.size();
+  const bool fits = size <= room;
+  room = fits ? room - size : 0;
+  return fits;
+}
+
+void read_tags(const Metadata& metadata, std::uint32_t owner, std::vector<std::string>& tags,
+               std::size_t& room) {
+  const std::uint32_t last = std::min(metadata.rows(MetadataTable::type_def), owner + UnionType::max_nested);
+  for (std::uint32_t rid = owner + 1; rid <= last; ++rid) {
+    if (metadata.string(metadata.type_def(rid).name) != "Tags" || metadata.encloser_of(rid) != owner)
+      continue;
+    const auto [begin, end] = metadata.field_range(rid);
+    for (std::uint32_t i = begin; i < end && tags.size() < UnionType::max_cases; ++i) {
+      std::string name = metadata.string(metadata.field(metadata.field_at(i)).name);
+      if (!take(room, name)) return;
+      tags.push_back(std::move(name));
+    }
+    return;
+  }
+}
+
+void read_makers(const Metadata& metadata, std::uint32_t owner, UnionType& type, std::size_t& room) {
+  const auto [begin, all] = metadata.method_range(owner);
+  const std::uint32_t end = std::min(all, begin + UnionType::max_methods);
+  for (std::uint32_t i = begin; i < end && type.fields.size() < UnionType::max_cases; ++i) {
+    const std::uint32_t method = metadata.method_at(i);
+    const std::string name = metadata.string(metadata.method_def(method).name);
+    if (!name.starts_with(maker_prefix)) continue;
+    if (!take(room, name)) return;
+    UnionType::Fields& fields = type.fields[name.substr(maker_prefix.size())];
+    const auto [first, last] = metadata.param_range(method);
+    const std::uint32_t most = first + static_cast<std::uint32_t>(UnionType::max_cases);
+    for (std::uint32_t at = first; at < std::min(last, most); ++at) {
+      const ParamRow row = metadata.param(metadata.param_at(at));
+      if (row.sequence == 0) continue;
+      const std::string parameter = metadata.string(row.name);
+      if (!take(room, parameter)) return;
+      fields.names.insert(parameter);
+      fields.names.insert("_" + parameter);
+      fields.source_names.insert(source_name(parameter));
+    }
+  }
 }
 
 } // namespace
@@ -82,9 +103,11 @@ std::optional<UnionType> read_union_type(ObjectReader& reader, const TypeLayout&
           type.all_fields = true;
           return type;
         }
-        read_makers(metadata, rid, type);
-        read_tags(metadata, rid, type.tags);
-        if (type.tags.empty() && type.parameters.size() == 1) type.only_case = type.parameters.begin()->first;
+        std::size_t room = UnionType::max_names;
+        read_makers(metadata, rid, type, room);
+        read_tags(metadata, rid, type.tags, room);
+        reader.layouts().keep(UnionType::max_names - room);
+        if (type.tags.empty() && type.fields.size() == 1) type.only_case = type.fields.begin()->first;
         return type;
       });
 }
@@ -100,16 +123,13 @@ std::optional<UnionCase> union_case(InstanceReader& reader, const Instance& inst
     if (number >= type->tags.size()) return std::nullopt;
     found.name = type->tags[static_cast<std::size_t>(number)];
   }
-  const auto made = type->parameters.find(found.name);
+  const auto made = type->fields.find(found.name);
   for (const FieldLayout* const field : instance.layout.declared_fields()) {
     if (field->name == tag_field) continue;
     const std::string name = source_name(field->name);
     // A structure has the fields of all its cases.
-    if (!type->all_fields && (made == type->parameters.end() ||
-                              std::ranges::none_of(made->second, [&](const std::string& parameter) {
-                                return parameter == field->name || source_name(parameter) == name ||
-                                       "_" + parameter == field->name;
-                              })))
+    if (!type->all_fields && (made == type->fields.end() || !(made->second.names.contains(field->name) ||
+                                                              made->second.source_names.contains(name))))
       continue;
     found.fields.push_back({.name = name, .field = field});
   }

@@ -26,11 +26,10 @@ InstanceTable::InstanceTable(const Target& target, const MethodTables& tables, A
   chains_ = count;
 }
 
-void InstanceTable::visit(Address index, const std::function<bool(Address)>& visit) const {
+void InstanceTable::visit(Address index, const std::function<bool(Address)>& visit, std::size_t most) const {
   Address entry = target_->read_pointer(buckets_ + (index + reserved) * target_->pointer_size());
-  std::size_t left = max_chain;
   while (entry != 0 && (entry & 1) == 0) {
-    if (left-- == 0) throw_corrupt(entry, "a chain of a hash table of types that has too many entries");
+    if (most-- == 0) throw_corrupt(entry, "a chain of a hash table of types that has too many entries");
     if (!visit(target_->read_pointer(entry + static_cast<Address>(value_)) & ~Address{1})) return;
     entry = target_->read_pointer(entry + static_cast<Address>(next_));
   }
@@ -63,10 +62,11 @@ bool InstanceTable::is_proven() {
 }
 
 bool InstanceTable::prove() const {
-  std::size_t seen = 0;
+  std::size_t seen = 0, left = max_proof_handles;
   bool right = true;
   for (Address i = 0; i < std::min(chains_, max_proof_chains) && right && seen < proof_instances; ++i) {
     visit(i, [&](Address handle) {
+      if (left-- == 0) throw_corrupt(handle, "a hash table of types with too few instances");
       if (handle == 0 || is_type_desc(handle)) return true;
       const MethodTable table = tables_->read(handle);
       const std::vector<Address> arguments = tables_->generic_arguments(table);
@@ -85,12 +85,13 @@ std::optional<Address> InstanceTable::find(Address owner, std::uint32_t rid,
   if (!is_proven()) return std::nullopt;
   try {
     Address found = 0;
-    visit(chain_of(type_def_token | rid, arguments), [&](Address handle) {
+    const auto compare = [&](Address handle) {
       if (is_of(handle, owner, rid) &&
           std::ranges::equal(tables_->generic_arguments(tables_->read(handle)), arguments))
         found = handle;
       return found == 0;
-    });
+    };
+    visit(chain_of(type_def_token | rid, arguments), compare, max_searched);
     return found;
   } catch (const Error&) {
     return std::nullopt;
@@ -101,13 +102,16 @@ Address InstanceTable::find_vector(Address element) const {
   Address found = 0;
   try {
     if (chains_ != 0)
-      visit(chain_of(vector_kind, {&element, 1}), [&](Address handle) {
-        if (handle != 0 && !is_type_desc(handle)) {
-          const MethodTable table = tables_->read(handle);
-          if (table.is_szarray() && table.per_inst_info == element) found = handle;
-        }
-        return found == 0;
-      });
+      visit(
+          chain_of(vector_kind, {&element, 1}),
+          [&](Address handle) {
+            if (handle != 0 && !is_type_desc(handle)) {
+              const MethodTable table = tables_->read(handle);
+              if (table.is_szarray() && table.per_inst_info == element) found = handle;
+            }
+            return found == 0;
+          },
+          max_searched);
   } catch (const Error&) {
     // Not found.
   }

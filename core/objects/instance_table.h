@@ -23,14 +23,14 @@ public:
 
   Address chains() const { return chains_; }
   // Visits the TypeHandles of a chain, `index` of chains(), until `visit` says false. Throws Error for
-  // missing memory, and behind max_chain handles. Cost: 1 read, and 2 for each handle.
-  void visit(Address index, const std::function<bool(Address)>& visit) const;
+  // missing memory, and behind `most` handles. Cost: 1 read, and 2 for each handle.
+  void visit(Address index, const std::function<bool(Address)>& visit, std::size_t most = max_chain) const;
 
   // The MethodTable of the instance of a generic type, which row `rid` of `owner` defines, with these
   // TypeHandles; 0: the table has none. Nothing when only a visit to all chains can tell: there are few, the
-  // table is about to grow, the chain cannot be read, or the instances that are looked at for a proof are not
-  // in the chains where we look for them. Never throws. Cost: that of the chain, 2 reads for each handle, 5
-  // more for the instances of this type; once about 100 for the proof.
+  // table is about to grow, the chain cannot be read or has more than max_searched, or the instances that are
+  // looked at for a proof are not in the chains where we look for them. Never throws. Cost: that of the
+  // chain, 2 reads for each handle, 5 more for the instances of this type; once about 100 for the proof.
   std::optional<Address> find(Address owner, std::uint32_t rid, std::span<const Address> arguments);
 
   // The MethodTable of the vector T[] of these elements; 0: it is not found. Never throws. Cost: as find().
@@ -41,7 +41,11 @@ public:
   static constexpr Address min_chains = 64;
   static constexpr std::size_t proof_instances = 8; // that are where they should be
   static constexpr Address max_proof_chains = 256;  // in which these are looked for
-  static constexpr std::size_t max_chain = 10'000;  // handles of one chain
+  // Handles that are looked at for these. The runtime keeps some two in a chain.
+  static constexpr std::size_t max_proof_handles = 10'000;
+  static constexpr std::size_t max_chain = 10'000; // handles of one chain
+  // Handles of a chain in which one instance is looked for: behind it, a list of all is asked faster.
+  static constexpr std::size_t max_searched = 1'000;
 
 private:
   // The chain of what begins with `first`, the token of a type or a kind.

@@ -95,14 +95,14 @@ private:
   std::size_t steps_ = 0;
 };
 
-bool has_tuple_within(const TypeName& type, unsigned depth) {
-  if (depth > max_tuple_nesting) return false;
+bool has_tuple_within(const TypeName& type, unsigned depth, std::size_t& steps) {
+  if (depth > max_tuple_nesting || ++steps > max_tuple_steps) return false;
   if (is_any_tuple(type)) return true;
-  if (type.element && type.shape != TypeShape::instance && has_tuple_within(*type.element, depth + 1))
+  if (type.element && type.shape != TypeShape::instance && has_tuple_within(*type.element, depth + 1, steps))
     return true;
   return type.shape == TypeShape::instance &&
          std::ranges::any_of(type.arguments, [&](const TypeNamePtr& argument) {
-           return argument && has_tuple_within(*argument, depth + 1);
+           return argument && has_tuple_within(*argument, depth + 1, steps);
          });
 }
 
@@ -238,7 +238,8 @@ std::vector<std::string> names_of_instance(const TypeName& type, std::vector<std
 }
 
 bool has_tuple(const TypeName& type) {
-  return has_tuple_within(type, 0);
+  std::size_t steps = 0;
+  return has_tuple_within(type, 0, steps);
 }
 
 std::string without_tuple_names(std::string_view type) {

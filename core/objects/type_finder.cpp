@@ -5,18 +5,8 @@
 namespace clr {
 namespace {
 
-constexpr std::string_view core_library = "System.Private.CoreLib";
 constexpr unsigned max_spec_depth = 16;               // TypeSpecs that refer to TypeSpecs
 constexpr std::uint32_t true_primitive = 0x0007'0000; // MethodTable flags, category
-
-std::string key_of(const TypeName& name) {
-  std::string key = name.name_space;
-  for (const std::string& part : name.chain) {
-    key += key.empty() ? "" : "+";
-    key += part;
-  }
-  return key;
-}
 
 // The name of a pointer, array or the like, made from the name of `element`.
 TypeNamePtr around(TypeShape shape, const TypeUsePtr& element) {
@@ -36,13 +26,19 @@ struct TypeFinder::Provider {
   TypeFinder* finder;
   const TypeScope& scope;
 
+  Type made(TypeUse use) {
+    finder->made_bytes_ +=
+        sizeof(TypeUse) + sizeof(TypeName) + use.name->arguments.size() * sizeof(TypeNamePtr);
+    return share(std::move(use));
+  }
+
   Type primitive(std::uint8_t element_type) {
     const auto number = static_cast<ElementType>(element_type);
     if (number != ElementType::string && number != ElementType::object) return number_use(number);
-    return share({.kind = TypeUse::Kind::reference,
-                  .method_table = finder->global_table(number == ElementType::string ? "StringMethodTable"
-                                                                                     : "ObjectMethodTable"),
-                  .name = primitive_type(number)});
+    return made({.kind = TypeUse::Kind::reference,
+                 .method_table = finder->global_table(number == ElementType::string ? "StringMethodTable"
+                                                                                    : "ObjectMethodTable"),
+                 .name = primitive_type(number)});
   }
 
   Type from_token(std::uint32_t token, bool value_type) {
@@ -61,7 +57,7 @@ struct TypeFinder::Provider {
     TypeUse use{.kind = value_type ? TypeUse::Kind::unknown : TypeUse::Kind::reference};
     use.method_table = table; // for a generic type: the definition, which instance() needs
     use.name = name_of(token);
-    return share(std::move(use));
+    return made(std::move(use));
   }
 
   Type from_spec(std::uint32_t rid) {
@@ -72,8 +68,11 @@ struct TypeFinder::Provider {
       Type type = finder->names_->named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
         const metadata::Blob blob = names.metadata().blob(names.metadata().type_spec(rid));
         const BlobBytes bytes(blob);
+        finder->expanded_ += bytes.span().size();
+        if (finder->expanded_ > max_expanded)
+          throw Error(ErrorKind::corrupt, "type specifications expand without end");
         SignatureReader reader(bytes.span(), blob.begin());
-        return finder->read(reader, scope);
+        return finder->decode(reader, scope);
       });
       --finder->spec_depth_;
       return type;
@@ -101,15 +100,16 @@ struct TypeFinder::Provider {
     use.name = instantiate(definition->name, std::move(names));
     const Address open = std::exchange(use.method_table, 0);
     if (open != 0)
-      if (TypeUsePtr made = finder->use_of_instance(open, arguments, use)) return made;
-    return share(std::move(use));
+      if (TypeUsePtr loaded = finder->use_of_instance(open, arguments, use))
+        return loaded->name == use.name ? made(*loaded) : loaded;
+    return made(std::move(use));
   }
 
   Type array_of(Type element, std::uint32_t rank, bool vector, TypeName name) {
     name.element = element->name;
     TypeUse use{.kind = TypeUse::Kind::array, .element = std::move(element), .rank = rank, .vector = vector};
     use.name = make_type(std::move(name));
-    return share(std::move(use));
+    return made(std::move(use));
   }
   Type szarray(Type element) { return array_of(std::move(element), 1, true, {.shape = TypeShape::szarray}); }
   Type array(Type element, const ArrayShape& shape) {
@@ -120,7 +120,7 @@ struct TypeFinder::Provider {
   Type indirect(TypeUse::Kind kind, TypeShape shape, const Type& element) {
     TypeUse use{.kind = kind, .element = element};
     use.name = around(shape, element);
-    return share(std::move(use));
+    return made(std::move(use));
   }
   Type pointer(const Type& element) { return indirect(TypeUse::Kind::pointer, TypeShape::pointer, element); }
   Type byref(const Type& element) { return indirect(TypeUse::Kind::byref, TypeShape::byref, element); }
@@ -129,7 +129,7 @@ struct TypeFinder::Provider {
     TypeName name{.shape = TypeShape::function_pointer, .element = signature.return_type->name};
     for (const Type& parameter : signature.parameters) name.arguments.push_back(parameter->name);
     name.header = signature.header;
-    return share({.kind = TypeUse::Kind::pointer, .name = make_type(std::move(name))});
+    return made({.kind = TypeUse::Kind::pointer, .name = make_type(std::move(name))});
   }
   Type variable(std::uint32_t index, bool of_method) {
     const std::span<const Address> arguments = of_method ? scope.method_arguments : scope.class_arguments;
@@ -137,7 +137,7 @@ struct TypeFinder::Provider {
     TypeName name{.shape = TypeShape::variable};
     name.index = index;
     name.method_variable = of_method;
-    return unknown_use(make_type(std::move(name)));
+    return made({.kind = TypeUse::Kind::unknown, .name = make_type(std::move(name))});
   }
   Type modified(Type element, std::uint32_t, bool) { return element; }
   Type modified_by_handle(Type element, std::uint64_t, bool) { return element; }
@@ -237,6 +237,11 @@ TypeUsePtr TypeFinder::use_of(const RuntimeType& type) {
 }
 
 TypeUsePtr TypeFinder::read(SignatureReader& reader, const TypeScope& scope) {
+  expanded_ = made_bytes_ = 0;
+  return decode(reader, scope);
+}
+
+TypeUsePtr TypeFinder::decode(SignatureReader& reader, const TypeScope& scope) {
   Provider provider{.finder = this, .scope = scope};
   SignatureDecoder<Provider> decoder(
       provider, reader,
@@ -255,6 +260,7 @@ TypeFinder::Signature TypeFinder::method(std::uint32_t method_rid, const TypeSco
 }
 
 TypeFinder::Signature TypeFinder::method(SignatureReader& reader, const TypeScope& scope) {
+  expanded_ = made_bytes_ = 0;
   Provider provider{.finder = this, .scope = scope};
   auto decoded = SignatureDecoder<Provider>(provider, reader).method();
   return {.has_this = decoded.has_this(),
@@ -274,7 +280,8 @@ std::vector<TypeUsePtr> TypeFinder::locals(std::uint32_t signature_rid, const Ty
     if (count > max_locals || count > reader.remaining()) reader.fail("more locals than the signature holds");
     std::vector<TypeUsePtr> locals;
     locals.reserve(count);
-    for (std::uint32_t i = 0; i < count; ++i) locals.push_back(read(reader, scope));
+    expanded_ = made_bytes_ = 0;
+    for (std::uint32_t i = 0; i < count; ++i) locals.push_back(decode(reader, scope));
     return locals;
   });
 }
@@ -311,60 +318,6 @@ Address TypeFinder::loaded(Address module, std::uint32_t token) {
   return found;
 }
 
-Address TypeFinder::by_name(Address module, std::uint32_t type_ref) {
-  const TypeNamePtr name = names_->named_modules().at(module).metadata.with(
-      [&](MetadataNames& names) { return names.type_ref(type_ref); });
-  if (name->shape != TypeShape::definition || name->scope.empty()) return 0;
-  NamedModule* home = module_named(name->scope);
-  return home ? named_type(*home, *name, 0) : 0;
-}
-
-NamedModule* TypeFinder::module_named(const std::string& simple_name) {
-  const auto [slot, is_new] = modules_by_name_.try_emplace(simple_name, nullptr);
-  if (!is_new) return slot->second;
-  for (const Address address : names_->module_addresses()) {
-    try {
-      NamedModule& module = names_->named_modules().at(address);
-      if (module.module.simple_name != simple_name && module.name != simple_name + ".dll") continue;
-      return slot->second = &module;
-    } catch (const Error&) {
-      // A module that cannot be read has no name to compare.
-    }
-  }
-  return nullptr;
-}
-
-Address TypeFinder::named_type(NamedModule& module, const TypeName& name, unsigned depth) {
-  if (depth == max_forwards || name.chain.empty()) return 0;
-  const Address address = module.module.address;
-  std::string forwarded_to;
-  const std::uint32_t rid = module.metadata.with([&](MetadataNames& names) -> std::uint32_t {
-    const Metadata& metadata = names.metadata();
-    auto slot = by_name_.find(address);
-    if (slot == by_name_.end()) {
-      std::map<std::string, std::uint32_t> rids;
-      for (std::uint32_t i = 1; i <= metadata.rows(MetadataTable::type_def); ++i)
-        rids.emplace(key_of(*names.type_def(i)), i);
-      slot = by_name_.emplace(address, std::move(rids)).first;
-    }
-    if (const auto found = slot->second.find(key_of(name)); found != slot->second.end()) return found->second;
-    for (std::uint32_t i = 1; i <= metadata.rows(MetadataTable::exported_type); ++i) {
-      const ExportedTypeRow row = metadata.exported_type(i);
-      if (table_of(row.implementation) != MetadataTable::assembly_ref || rid_of(row.implementation) == 0)
-        continue;
-      if (metadata.string(row.name) != name.chain.front() ||
-          metadata.string(row.name_space) != name.name_space)
-        continue;
-      forwarded_to = metadata.string(metadata.assembly_ref(rid_of(row.implementation)).name);
-      break;
-    }
-    return 0;
-  });
-  if (rid != 0) return in_map(address, "TypeDefToMethodTableMap", rid);
-  NamedModule* next = forwarded_to.empty() ? nullptr : module_named(forwarded_to);
-  return next ? named_type(*next, name, depth + 1) : 0;
-}
-
 void TypeFinder::forget() {
   uses_.clear();
   loaded_.clear();
@@ -372,6 +325,8 @@ void TypeFinder::forget() {
   by_name_.clear();
   instances_.clear();
   instances_by_key_.clear();
+  found_instances_.clear();
+  found_bytes_ = 0;
   listed_.clear();
   all_listed_ = false;
   instance_count_ = 0;

@@ -73,6 +73,9 @@ public:
   // Forgets everything: the process ran, and may have loaded types.
   void forget();
 
+  // Bytes of the types that were made for the last signature, without those that are kept anyway.
+  std::size_t made_bytes() const { return made_bytes_; }
+
   const Target& target() const { return *target_; }
   MethodNames& names() { return *names_; }
 
@@ -80,15 +83,46 @@ public:
   static constexpr std::size_t max_lost_chains = 1'000;   // of one such table, that cannot be read
   static constexpr std::uint32_t max_locals = 65'535;     // of a method; the format's own limit
   static constexpr unsigned max_forwards = 8;             // modules that forward a type to another module
+  // Bytes of all TypeSpecs that one signature expands to, as MetadataNames::max_expanded.
+  static constexpr std::size_t max_expanded = 64 * 1024;
+  // Types within the arguments of an instance whose modules may keep it. Arguments have some tens at most.
+  static constexpr std::size_t max_argument_types = 1'000;
+  // Bytes of what is kept of instances that were looked for; then it is dropped, and looked for again.
+  static constexpr std::size_t max_found_bytes = 32u << 20;
+  // Rows of one module whose names have one hash, and are compared. Equal names are found with the first.
+  static constexpr std::size_t max_same_hash = 64;
 
 private:
   struct Provider;
+  // Rows of a table by the hash of their names: the texts of some million rows would take gigabytes.
+  class NameIndex {
+  public:
+    void add(std::string_view name, std::uint32_t rid);
+    void sort(); // behind the last row
+    // The first row of that name for which `is_it` says so; 0: none.
+    template<typename IsIt>
+    std::uint32_t find(std::string_view name, IsIt is_it) const;
+
+  private:
+    std::vector<std::pair<std::size_t, std::uint32_t>> rows_;
+  };
+  // The types that a module defines, and those that it forwards to others (rows of ExportedType).
+  struct ModuleTypes {
+    NameIndex defined, forwarded;
+  };
+  const ModuleTypes& types_of(NamedModule& module);
+  // As read(), within a signature that has begun.
+  TypeUsePtr decode(SignatureReader& reader, const TypeScope& scope);
   // `map` is a string literal.
   Address in_map(Address module, std::string_view map, std::uint32_t rid);
   Address by_name(Address module, std::uint32_t type_ref);
   Address named_type(NamedModule& module, const TypeName& name, unsigned depth);
   NamedModule* module_named(const std::string& simple_name);
   Address instance_of(Address definition, const std::vector<TypeUsePtr>& arguments);
+  // The same, looked for; `key` identifies the arguments.
+  Address look_for_instance(Address definition, const std::vector<TypeUsePtr>& arguments,
+                            const std::string& key);
+  void keep_instance(Address definition, std::string key, Address found);
   // The instance of a definition, for whose other facts `use` stands; null: it is not loaded.
   TypeUsePtr use_of_instance(Address definition, const std::vector<TypeUsePtr>& arguments,
                              const TypeUse& use);
@@ -98,7 +132,9 @@ private:
   Address listed_instance(Address definition, const std::string& key);
   void list_all_instances();
   void list_instances(Address module);
-  void add_modules_of(const TypeUse& argument, std::vector<Address>& modules, unsigned depth = 0);
+  // `met` are the MethodTables that were looked at: a type may be its own argument, many times over.
+  void add_modules_of(const TypeUse& argument, std::vector<Address>& modules,
+                      std::unordered_set<Address>& met, unsigned depth = 0);
   // Null: it cannot be read.
   InstanceTable* table_of_instances(Address module);
   Address handle_of(const TypeUse& use, unsigned depth = 0);
@@ -111,10 +147,10 @@ private:
 
   const Target* target_;
   MethodNames* names_;
-  std::unordered_map<Address, TypeUsePtr> uses_;                              // by TypeHandle
-  std::map<std::pair<Address, std::uint32_t>, Address> loaded_;               // by module and token
-  std::map<std::pair<Address, std::string_view>, LookupMap> maps_;            // by module and name
-  std::unordered_map<Address, std::map<std::string, std::uint32_t>> by_name_; // module: rids by name
+  std::unordered_map<Address, TypeUsePtr> uses_;                   // by TypeHandle
+  std::map<std::pair<Address, std::uint32_t>, Address> loaded_;    // by module and token
+  std::map<std::pair<Address, std::string_view>, LookupMap> maps_; // by module and name
+  std::unordered_map<Address, ModuleTypes> by_name_;               // by module
   // The instances of one definition by the identity of their arguments: of the first `seen` that are listed.
   struct KeyedInstances {
     std::unordered_map<std::string, Address> by_key;
@@ -124,6 +160,9 @@ private:
   std::unordered_set<Address> listed_;                                          // modules
   std::map<std::pair<Address, std::uint32_t>, std::vector<Address>> instances_; // by module and rid
   std::unordered_map<Address, KeyedInstances> instances_by_key_;                // by definition
+  // What was found for a definition and the identity of arguments; 0: nothing.
+  std::map<std::pair<Address, std::string>, Address> found_instances_;
+  std::size_t found_bytes_ = 0;
   std::size_t instance_count_ = 0;
   Address chain_count_ = 0; // of the tables in listed_
   std::unordered_map<Address, std::optional<InstanceTable>>
@@ -132,6 +171,8 @@ private:
   std::unordered_map<std::string_view, Address> global_tables_; // by name; the keys are string literals
   std::unordered_map<std::string, NamedModule*> modules_by_name_;
   unsigned spec_depth_ = 0, depth_ = 0;
+  std::size_t made_bytes_ = 0;
+  std::size_t expanded_ = 0; // bytes of TypeSpecs decoded so far for the current signature
 };
 
 } // namespace clr

@@ -75,15 +75,18 @@ void TypeFinder::list_all_instances() {
 }
 
 // The modules that may keep an instance with this argument are put behind `modules`.
-void TypeFinder::add_modules_of(const TypeUse& argument, std::vector<Address>& modules, unsigned depth) {
+void TypeFinder::add_modules_of(const TypeUse& argument, std::vector<Address>& modules,
+                                std::unordered_set<Address>& met, unsigned depth) {
   if (depth >= TypeNames::max_depth) return;
-  if (argument.element) return add_modules_of(*argument.element, modules, depth + 1);
-  if (argument.method_table == 0) return;
+  if (argument.element) return add_modules_of(*argument.element, modules, met, depth + 1);
+  if (argument.method_table == 0 || met.size() >= max_argument_types ||
+      !met.insert(argument.method_table).second)
+    return;
   const MethodTables& tables = names_->types().tables();
   const MethodTable table = tables.read(argument.method_table);
   if (std::ranges::find(modules, table.module) == modules.end()) modules.push_back(table.module);
   for (const Address inner : tables.generic_arguments(table))
-    add_modules_of(*of_handle(inner), modules, depth + 1);
+    add_modules_of(*of_handle(inner), modules, met, depth + 1);
 }
 
 InstanceTable* TypeFinder::table_of_instances(Address module) {
@@ -196,37 +199,59 @@ std::vector<Address> TypeFinder::all_instances() {
   return all;
 }
 
+Address TypeFinder::look_for_instance(Address definition, const std::vector<TypeUsePtr>& arguments,
+                                      const std::string& key) try {
+  std::vector<Address> handles; // of all arguments, or none
+  for (const TypeUsePtr& argument : arguments) handles.push_back(lists_all_ ? 0 : handle_of(*argument));
+  if (std::ranges::find(handles, Address{0}) != handles.end()) handles.clear();
+  const MethodTable open = names_->types().type(definition).table;
+  const auto look_in = [&](Address module) -> Address {
+    InstanceTable* const table =
+        handles.empty() || listed_.contains(module) ? nullptr : table_of_instances(module);
+    if (table != nullptr)
+      if (const auto found = table->find(open.module, open.typedef_rid(), handles)) return *found;
+    list_instances(module);
+    return listed_instance(definition, key);
+  };
+  std::vector<Address> modules{open.module};
+  if (const Address found = look_in(open.module); found != 0) return found;
+  std::unordered_set<Address> met;
+  for (const TypeUsePtr& argument : arguments) add_modules_of(*argument, modules, met);
+  for (const Address module : std::span(modules).subspan(1))
+    if (const Address found = look_in(module); found != 0) return found;
+  return 0;
+} catch (const Error&) {
+  return 0;
+}
+
 Address TypeFinder::instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {
   try {
     std::string key;
-    std::vector<Address> handles; // of all arguments, or none
     for (const TypeUsePtr& argument : arguments) {
       if (argument->kind == TypeUse::Kind::unknown) return 0;
       // Of a type that is not loaded there is no instance.
       if (argument->kind == TypeUse::Kind::reference && argument->method_table == 0 && !argument->canonical)
         return 0;
       append_key_of(key, *argument, 0);
-      handles.push_back(lists_all_ ? 0 : handle_of(*argument));
     }
-    if (std::ranges::find(handles, Address{0}) != handles.end()) handles.clear();
-    const MethodTable open = names_->types().type(definition).table;
-    const auto look_in = [&](Address module) -> Address {
-      InstanceTable* const table =
-          handles.empty() || listed_.contains(module) ? nullptr : table_of_instances(module);
-      if (table != nullptr)
-        if (const auto found = table->find(open.module, open.typedef_rid(), handles)) return *found;
-      list_instances(module);
-      return listed_instance(definition, key);
-    };
-    std::vector<Address> modules{open.module};
-    if (const Address found = look_in(open.module); found != 0) return found;
-    for (const TypeUsePtr& argument : arguments) add_modules_of(*argument, modules);
-    for (const Address module : std::span(modules).subspan(1))
-      if (const Address found = look_in(module); found != 0) return found;
-    return 0;
+    if (const auto known = found_instances_.find({definition, key}); known != found_instances_.end())
+      return known->second;
+    const Address found = look_for_instance(definition, arguments, key);
+    keep_instance(definition, std::move(key), found);
+    return found;
   } catch (const Error&) {
     return 0;
   }
+}
+
+void TypeFinder::keep_instance(Address definition, std::string key, Address found) {
+  constexpr std::size_t node = 128;
+  found_bytes_ += node + key.size();
+  if (found_bytes_ > max_found_bytes) {
+    found_instances_.clear();
+    found_bytes_ = node + key.size();
+  }
+  found_instances_.emplace(std::pair(definition, std::move(key)), found);
 }
 
 Address TypeFinder::shared_instance_of(Address definition, const std::vector<TypeUsePtr>& arguments) {

@@ -63,6 +63,16 @@ std::uint64_t constant_value(const Metadata& metadata, const ConstantRow& row) {
 
 constexpr unsigned max_repeated_nesting = 16; // structures of one field within each other
 
+// Bytes of the name of a type with tuples: those of the types that it is made of, too.
+std::size_t size_with_parts(const TypeName& type, unsigned depth, std::size_t& steps) {
+  if (depth > max_tuple_nesting || ++steps > max_tuple_steps) return 0;
+  std::size_t size = size_in_memory(type);
+  if (type.element) size += size_with_parts(*type.element, depth + 1, steps);
+  for (const TypeNamePtr& argument : type.arguments)
+    if (argument) size += size_with_parts(*argument, depth + 1, steps);
+  return size;
+}
+
 template<typename Act>
 void attempt_part(std::string& problem, const Act& act) {
   try {
@@ -92,8 +102,20 @@ std::vector<const FieldLayout*> TypeLayout::declared_fields() const {
 const TypeLayout& TypeLayouts::of(Address method_table) {
   method_table = finder_->target().platform().wrap(method_table);
   if (const auto known = layouts_.find(method_table); known != layouts_.end()) return *known->second;
+  keep(sizeof(TypeLayout));
   auto layout = std::make_unique<TypeLayout>(read(method_table));
   return *(layouts_[method_table] = std::move(layout));
+}
+
+void TypeLayouts::keep(std::size_t bytes) {
+  bytes_ += bytes;
+  if (bytes_ > max_all_bytes) throw Error(ErrorKind::corrupt, "the fields of all types take too much memory");
+}
+
+void TypeLayouts::forget() {
+  layouts_.clear();
+  tuple_names_.clear();
+  bytes_ = 0;
 }
 
 std::uint32_t TypeLayouts::size_of(const TypeUse& type) {
@@ -127,6 +149,7 @@ TypeLayout TypeLayouts::read(Address method_table) {
   layout.table = type.table;
   layout.name = type.name ? type.name : unknown_type();
   layout.text = format_type(*layout.name);
+  keep(layout.text.size());
   layout.module = type.module ? type.module->module.address : 0;
   layout.type_def =
       type.table.typedef_rid() == 0 ? 0 : token_of(MetadataTable::type_def, type.table.typedef_rid());
@@ -225,6 +248,7 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
   if (all < inherited) throw_corrupt(table.address, "a type with fewer fields than its base");
   const std::uint32_t count = all - inherited + count_of(table.ee_class, "NumStaticFields");
   if (count == 0) return;
+  if (count > max_fields) throw_corrupt(table.address, fmt::format("a type of {} fields", count));
   const Address list = target.read_pointer(target.field_address(table.ee_class, "EEClass", "FieldDescList"));
   if (list == 0) throw_corrupt(table.address, "a type without its list of fields");
   const std::vector<Address> arguments = finder_->names().types().tables().generic_arguments(table);
@@ -232,6 +256,8 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
   const std::uint64_t stride = target.size_of("FieldDesc");
   const std::uint32_t last_real_offset = last_real_offset_of(target);
   const std::uint32_t limit = table.is_value_type() ? layout.size : layout.size - pointer;
+  keep(count * sizeof(FieldLayout));
+  FieldTypes types;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Address at = list + i * stride;
     const std::uint32_t first = target.read_u32(target.field_address(at, "FieldDesc", "DWord1"));
@@ -240,22 +266,7 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
     field.is_static = (first & is_static_bit) != 0;
     field.thread_static = (first & thread_static_bit) != 0;
     const std::uint32_t offset = second & offset_mask;
-    attempt_part(layout.problem, [&] {
-      finder_->names().named_modules().at(layout.module).metadata.with([&](MetadataNames& names) {
-        field.name = names.metadata().string(names.metadata().field(rid_of(field.token)).name);
-      });
-      field.type = finder_->field(rid_of(field.token), scope);
-      if (!naming_ && has_tuple(*field.type->name)) {
-        naming_ = true; // the types of a target that does harm may lead back into themselves
-        try {
-          field.type = with_tuple_names(*this, field.type, tuple_names_of(layout.module, field.token),
-                                        !arguments.empty());
-        } catch (const Error&) {
-          // Its elements have numbers.
-        }
-        naming_ = false;
-      }
-    });
+    attempt_part(layout.problem, [&] { name_field(field, scope, types); });
     if (field.is_static) {
       const auto type = static_cast<std::uint8_t>(second >> offset_bits);
       field.in_gc_statics = type == type_value || is_reference_type(type);
@@ -284,12 +295,50 @@ void TypeLayouts::add_fields(TypeLayout& layout) {
                    });
 }
 
+void TypeLayouts::name_field(FieldLayout& field, const TypeScope& scope, FieldTypes& types) {
+  const std::uint32_t rid = rid_of(field.token);
+  const FieldRow row =
+      finder_->names().named_modules().at(scope.module).metadata.with([&](MetadataNames& names) {
+        const FieldRow found = names.metadata().field(rid);
+        std::string name = names.metadata().string(found.name);
+        keep(name.size());
+        field.name = std::move(name);
+        return found;
+      });
+  const auto [known, is_new] = types.by_signature.try_emplace(row.signature, field.type);
+  if (is_new) {
+    known->second = finder_->field(rid, scope);
+    keep(finder_->made_bytes());
+  }
+  field.type = known->second;
+  if (naming_) return;
+  const auto [tuples, is_new_name] = types.with_tuples.try_emplace(field.type->name.get(), false);
+  if (is_new_name) tuples->second = has_tuple(*field.type->name);
+  if (!tuples->second) return;
+  naming_ = true; // the types of a target that does harm may lead back into themselves
+  try {
+    field.type = with_tuple_names(*this, field.type, tuple_names_of(scope.module, field.token),
+                                  !scope.class_arguments.empty());
+  } catch (const Error&) {
+    // Its elements have numbers.
+  }
+  naming_ = false;
+  std::size_t steps = 0;
+  keep(size_with_parts(*field.type->name, 0, steps));
+}
+
 std::vector<std::string> TypeLayouts::tuple_names_of(Address module, std::uint32_t token) {
-  return finder_->names().named_modules().at(module).metadata.with([&](MetadataNames& names) {
+  const std::pair key(module, token);
+  if (const auto known = tuple_names_.find(key); known != tuple_names_.end()) return known->second;
+  auto found = finder_->names().named_modules().at(module).metadata.with([&](MetadataNames& names) {
     const auto value =
         find_attribute(names, token, "System.Runtime.CompilerServices", "TupleElementNamesAttribute");
     return value ? attribute_texts(*value) : std::vector<std::string>();
   });
+  std::size_t size = sizeof(key) + sizeof(found);
+  for (const std::string& name : found) size += sizeof(name) + name.size();
+  keep(size);
+  return tuple_names_.emplace(key, std::move(found)).first->second;
 }
 
 void TypeLayouts::place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset) {
@@ -312,14 +361,21 @@ void TypeLayouts::add_enumerators(TypeLayout& layout) {
     layout.enumerators.clear();
     const Metadata& metadata = names.metadata();
     const auto [first, last] = metadata.field_range(rid_of(layout.type_def));
+    std::size_t text = 0;
     for (std::uint32_t i = first; i < last && layout.enumerators.size() < max_enumerators; ++i) {
       const std::uint32_t rid = metadata.field_at(i);
       const FieldRow row = metadata.field(rid);
       if (!row.literal()) continue;
       const auto constant = metadata.constant_of_field(rid);
       if (!constant) continue;
-      layout.enumerators.push_back(
-          {.name = metadata.string(row.name), .value = constant_value(metadata, *constant)});
+      std::string name = metadata.string(row.name);
+      text += name.size();
+      if (text > max_enumerator_text) {
+        if (layout.problem.empty()) layout.problem = "an enumeration whose names are too long";
+        break;
+      }
+      keep(sizeof(objects::Enumerator) + name.size());
+      layout.enumerators.push_back({.name = std::move(name), .value = constant_value(metadata, *constant)});
     }
     layout.flags = find_attribute(names, layout.type_def, "System", "FlagsAttribute").has_value();
   });

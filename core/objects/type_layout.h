@@ -5,10 +5,12 @@
 
 #include "core/objects/type_finder.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -74,26 +76,38 @@ public:
 
   // The layout of a MethodTable. Parts that are not available are missing, and `problem` says why. Throws
   // Error{memory_missing, corrupt} when it is no MethodTable, Error{unsupported_contract} when this runtime
-  // does not tell the size of its types. Kept. Cost cold: some 6 reads; for each field 2, its name and its
-  // signature.
+  // does not tell the size of its types, Error{corrupt} behind max_all_bytes. Kept. Cost cold: some 6 reads;
+  // for each field 2, its name and its signature.
   const TypeLayout& of(Address method_table);
   // Bytes of a variable of this type; 0: not known.
   std::uint32_t size_of(const TypeUse& type);
 
   // The names that the source gives to the elements of tuples in the type of a Field or Param token of
-  // `module`, as with_tuple_names takes them. Throws Error. Cost: that of find_attribute.
+  // `module`, as with_tuple_names takes them. Throws Error. Kept. Cost cold: that of find_attribute.
   std::vector<std::string> tuple_names_of(Address module, std::uint32_t token);
 
-  void forget() { layouts_.clear(); }
+  // Counts bytes that are kept with the layouts. Throws Error{corrupt} behind max_all_bytes.
+  void keep(std::size_t bytes);
+  void forget();
   TypeFinder& finder() { return *finder_; }
 
   static constexpr std::uint32_t max_fields = 65'535; // of a type: the runtime's own limit
   static constexpr std::uint32_t max_enumerators = 65'536;
+  static constexpr std::size_t max_enumerator_text = 4u << 20; // bytes of the names of one enumeration's
+  // Bytes of all layouts, with the types that were made for the signatures of their fields. Those of the
+  // 65,000 types of a large program take some 150 MB, were all of them looked at.
+  static constexpr std::size_t max_all_bytes = 512u << 20;
   static constexpr std::uint32_t max_instance_size = 1u << 27; // bytes of fields: the runtime's own limit
   static constexpr unsigned max_base_types = 256;
 
 private:
+  // What the fields of one type have in common, so that it is made once.
+  struct FieldTypes {
+    std::unordered_map<std::uint32_t, TypeUsePtr> by_signature; // in the #Blob heap
+    std::unordered_map<const TypeName*, bool> with_tuples;      // those of the types above
+  };
   TypeLayout read(Address method_table);
+  void name_field(FieldLayout& field, const TypeScope& scope, FieldTypes& types);
   void add_fields(TypeLayout& layout);
   std::uint32_t repeats_of(const TypeLayout& layout);
   void place_static(FieldLayout& field, const MethodTable& table, std::uint32_t offset);
@@ -103,6 +117,8 @@ private:
   unsigned repeating_ = 0; // structures whose only field is being measured
   bool naming_ = false;    // the names of a tuple's elements are being looked for
   std::unordered_map<Address, std::unique_ptr<TypeLayout>> layouts_;
+  std::map<std::pair<Address, std::uint32_t>, std::vector<std::string>> tuple_names_; // by module and token
+  std::size_t bytes_ = 0;
 };
 
 } // namespace clr

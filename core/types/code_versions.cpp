@@ -33,8 +33,16 @@ void CodeVersions::for_each(Address code_data,
   const Address state = target_->read_pointer(code_data + static_cast<Address>(*versioning_state_));
   if (state == 0) return;
   Address at = target_->read_pointer(state + static_cast<Address>(*first_node_));
+  Address met = 0;          // one node that was passed: a chain that comes back to it has no end
+  std::size_t next_met = 1; // the next one is that of this number
   for (std::size_t count = 0; at != 0; ++count) {
-    if (count == max_versions) throw_corrupt(at, "chain of code versions does not end");
+    if (count == max_versions || at == met) throw_corrupt(at, "chain of code versions does not end");
+    if (count == next_met) {
+      met = at;
+      next_met *= 2;
+    }
+    if (count >= usual_versions && ++further_ > max_further_versions)
+      throw_corrupt(at, "chains of too many code versions");
     const target::Record raw(*target_, at, node_->span);
     const NativeCodeVersion version{.node = at,
                                     .code = raw.pointer(node_->code),
@@ -45,7 +53,6 @@ void CodeVersions::for_each(Address code_data,
                                     .active = (raw.u32(node_->flags) & 1) != 0};
     if (!visit(version)) return;
     const Address next = raw.pointer(node_->next);
-    if (next == at) throw_corrupt(at, "code version that follows itself");
     at = next;
   }
 }

@@ -29,7 +29,7 @@ public:
 
   // The explicit version whose code starts at `start`; nothing when the body at `start` is the method's
   // default version. `code_data` is MethodDesc.CodeData. Throws Error{memory_missing}, Error{corrupt} for a
-  // chain that does not end. Cost: 2 reads, and 1 per version passed.
+  // chain that does not end, and behind max_further_versions. Cost: 2 reads, and 1 per version passed.
   std::optional<NativeCodeVersion> find(Address code_data, Address start) const;
 
   // Whether this runtime's descriptor tells where versions are kept. No reads.
@@ -43,6 +43,9 @@ public:
 
   // A method is recompiled a handful of times; ReJIT adds versions by hand.
   static constexpr std::size_t max_versions = 65'536;
+  // All versions behind the first ones of their chains that are looked at, of all look-ups together: many
+  // methods may share one long chain.
+  static constexpr std::size_t usual_versions = 64, max_further_versions = 4u << 20;
 
 private:
   struct NodeLayout {
@@ -54,6 +57,7 @@ private:
   const Target* target_;
   std::optional<NodeLayout> node_;
   std::optional<std::int64_t> versioning_state_, first_node_, default_tier_;
+  mutable std::size_t further_ = 0;
 };
 
 // Translates the runtime's NativeCodeVersion::OptimizationTier; unknown for numbers that the runtime does not

@@ -6,6 +6,7 @@
 #include "core/metadata/metadata.h"
 #include "core/metadata/signature.h"
 #include "core/types/name_format.h"
+#include "core/types/name_room.h"
 #include "core/types/type_pool.h"
 
 #include <functional>
@@ -32,6 +33,12 @@ public:
   virtual MetadataNames* module(std::uint32_t index) = 0;
 };
 
+// What one signature has taken so far, with all that it refers to in this module and in others.
+struct SignatureBudget {
+  std::size_t expanded = 0; // bytes of TypeSpecs
+  std::size_t made = 0;     // bytes of the types that were made, and of the names that they have
+};
+
 // The context in which a signature is read. All members are optional; objects that they point to must outlive
 // the call.
 struct SignatureContext {
@@ -44,12 +51,16 @@ struct SignatureContext {
   SignatureModules* modules = nullptr; // allows ReadyToRun element types
   unsigned pointer_size = 8;
   ByteOrder byte_order = ByteOrder::little;
+  SignatureBudget* budget = nullptr; // of the signature that this one is part of; null: its own
 };
 
-class MetadataNames {
+class MetadataNames final : public NameKeeper {
 public:
-  // `metadata` must outlive this. Reads nothing.
-  explicit MetadataNames(const Metadata& metadata);
+  // `metadata` must outlive this. What is kept counts in `room`, which modules may share. Reads nothing.
+  explicit MetadataNames(const Metadata& metadata, std::shared_ptr<NameRoom> room = nullptr);
+  ~MetadataNames() override;
+  MetadataNames(const MetadataNames&) = delete;
+  MetadataNames& operator=(const MetadataNames&) = delete;
 
   const Metadata& metadata() const { return *metadata_; }
   // Simple name of the assembly (Assembly row 1), else the module's name without ".dll". Kept.
@@ -60,9 +71,9 @@ public:
   void set_assembly_name(SharedText name) { assembly_name_ = std::move(name); }
 
   // The type behind a TypeDef, TypeRef or TypeSpec token; a TypeDef or TypeRef comes without arguments. Kept.
-  // Throws Error for rows that do not exist and for chains of enclosing types that loop or exceed
-  // max_nesting. Cost cold: about 3 reads per level (row, name, namespace), and a binary search in
-  // NestedClass.
+  // Throws Error for rows that do not exist, for chains of enclosing types that loop or exceed max_nesting,
+  // and for names beyond max_type_text. Cost cold: about 3 reads per level (row, name, namespace), and a
+  // binary search in NestedClass.
   TypeNamePtr type(std::uint32_t token, const SignatureContext& context = {});
   TypeNamePtr type_def(std::uint32_t rid);
   TypeNamePtr type_ref(std::uint32_t rid);
@@ -70,8 +81,8 @@ public:
   TypeNamePtr open_type_def(std::uint32_t rid);
 
   // Reads the signature of a MethodDef or MemberRef, or a signature that the runtime stored, into
-  // signature_known and the members behind it. Throws Error{corrupt, memory_missing} and leaves `name`
-  // unchanged then.
+  // signature_known and the members behind it. Throws Error{corrupt, memory_missing}, also for a signature
+  // beyond max_expanded or max_made, and leaves `name` unchanged then.
   void read_signature(std::span<const std::byte> bytes, const SignatureContext& context,
                       QualifiedMethodName& name);
   // The same for a signature in the #Blob heap. Kept when it means the same in every context.
@@ -93,7 +104,7 @@ public:
   // The same for a MemberRef. `declaring_type` null: the parent in its row.
   QualifiedMethodName member(std::uint32_t member_ref_rid, const SignatureContext& context = {},
                              TypeNamePtr declaring_type = nullptr);
-  // Names of the type parameters of a TypeDef or MethodDef token. Kept.
+  // Names of the type parameters of a TypeDef or MethodDef token. Valid until the next call.
   const std::vector<SharedText>& generic_parameter_names(std::uint32_t owner_token);
 
   static constexpr unsigned max_nesting = 64;            // enclosing types of a type
@@ -103,6 +114,16 @@ public:
   // Limit of the bytes of all TypeSpecs that one signature expands to. A few TypeSpecs that refer to each
   // other many times would otherwise grow without end.
   static constexpr std::size_t max_expanded = 64 * 1024;
+  // Bytes of the names of a type and of those around it. The compiler of C# gives a name at most 1,023.
+  static constexpr std::size_t max_type_text = 16 * 1024;
+  // Bytes of all types that one signature is made of, and of their names, each time that it names one: a few
+  // bytes stand for a name of thousands. A method with a thousand parameters that are generic has half of it.
+  static constexpr std::size_t max_made = 2u << 20;
+
+  void drop_names() override;
+
+  // Methods that were looked at in searches for the users' ones (user_method.h), which share a limit.
+  std::size_t& searched_methods() { return searched_methods_; }
 
 private:
   struct Provider;
@@ -111,12 +132,15 @@ private:
                                       bool& of_context);
 
   TypeNamePtr reference(std::uint32_t token, std::optional<bool> value_type, const SignatureContext& context);
+  // That of a TypeDef or TypeRef.
+  TypeNamePtr definition(std::uint32_t token, std::optional<bool> value_type);
+  TypeNamePtr make(TypeParts parts);
   // The same as instantiate(), but kept.
   TypeNamePtr instance_of(TypeNamePtr definition, std::vector<TypeNamePtr> arguments);
-  void begin_signature();
   // Fills in the signature, or records in the name why the signature cannot be read.
   void try_signature(std::uint32_t blob, const SignatureContext& context, QualifiedMethodName& name);
   const SharedText& shared_text(std::uint32_t index);
+  void add_name(TypeName& type, std::uint32_t index, std::size_t& size) const;
   TypeName read_type_def(std::uint32_t rid);
   TypeName read_type_ref(std::uint32_t rid);
   TypeNamePtr read_type_spec(std::uint32_t rid, const SignatureContext& context);
@@ -128,9 +152,10 @@ private:
   std::unordered_map<std::uint32_t, std::vector<SharedText>> parameter_names_; // by owner token
   std::unordered_map<std::uint32_t, SharedText> texts_; // by their place in the #Strings heap
   TypePool made_;
+  std::shared_ptr<NameRoom> room_; // all of the maps and made_ count in it
   std::unordered_map<std::uint32_t, MethodSignature<TypeNamePtr>> signatures_; // by blob; of no context
   unsigned type_spec_depth_ = 0;
-  std::size_t expanded_ = 0; // bytes of TypeSpecs decoded so far for the current signature
+  std::size_t searched_methods_ = 0;
 };
 
 } // namespace clr

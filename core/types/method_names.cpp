@@ -8,8 +8,8 @@
 #include "core/types/type_names.h"
 #include "core/types/user_method.h"
 
-#include <algorithm>
 #include <map>
+#include <unordered_set>
 
 namespace clr {
 
@@ -40,9 +40,9 @@ struct MethodNames::Impl {
       // The list is missing or torn; the range sections still name modules.
     }
     try {
+      std::unordered_set<Address> seen(addresses.begin(), addresses.end());
       for (const RangeSection& section : code.sections())
-        if (section.r2r_module != 0 &&
-            std::find(addresses.begin(), addresses.end(), section.r2r_module) == addresses.end())
+        if (section.r2r_module != 0 && seen.insert(section.r2r_module).second)
           addresses.push_back(section.r2r_module);
     } catch (const Error&) {
       // Without a range map, the app domain's list is all there is.
@@ -227,10 +227,9 @@ void MethodNames::for_each_r2r_method(const RangeSection& section,
 }
 
 std::optional<R2RImport> MethodNames::import_at(Address cell) {
-  for (const RangeSection& section : impl_->code.sections())
-    if (section.r2r_module != 0 && cell >= section.begin && cell < section.end)
-      return impl_->r2r.import_at(section, cell);
-  return std::nullopt;
+  const RangeSection* const section = impl_->code.section_at(cell);
+  if (section == nullptr || section->r2r_module == 0) return std::nullopt;
+  return impl_->r2r.import_at(*section, cell);
 }
 
 ExecutionManager& MethodNames::code() {

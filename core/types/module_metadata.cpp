@@ -25,8 +25,9 @@ Metadata image_metadata(const Target& target, const Module& module) {
 
 } // namespace
 
-ModuleMetadata::ModuleMetadata(const Target& target, const Module& module, AssemblyFiles* files)
-    : target_(&target), module_(&module), files_(files) {}
+ModuleMetadata::ModuleMetadata(const Target& target, const Module& module, AssemblyFiles* files,
+                               std::shared_ptr<NameRoom> room)
+    : target_(&target), module_(&module), files_(files), room_(std::move(room)) {}
 
 MetadataNames* ModuleMetadata::find() {
   if (!opened_) {
@@ -54,7 +55,8 @@ void ModuleMetadata::open_memory() {
   try {
     memory_ = std::make_unique<Source>(module_->dynamic_metadata != 0
                                            ? dynamic_metadata(*target_, module_->dynamic_metadata)
-                                           : image_metadata(*target_, *module_));
+                                           : image_metadata(*target_, *module_),
+                                       room_);
     name_assembly(memory_->names);
     source_ = NameSource::memory;
   } catch (const Error& fault) {
@@ -103,7 +105,7 @@ void ModuleMetadata::open_file() {
     std::vector<std::byte> bytes(static_cast<std::size_t>(metadata.size()));
     file->read(metadata.begin(), bytes);
     auto memory = std::make_unique<HostMemory>(bytes);
-    auto source = std::make_unique<Source>(Metadata(ByteRange(*memory, 0, bytes.size())));
+    auto source = std::make_unique<Source>(Metadata(ByteRange(*memory, 0, bytes.size())), room_);
     if (auto reason = mismatch(source->metadata)) {
       file_fault_ = std::move(*reason);
       return;

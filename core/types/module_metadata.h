@@ -36,8 +36,10 @@ private:
 
 class ModuleMetadata {
 public:
-  // No reads. `files` may be null; all must outlive this.
-  ModuleMetadata(const Target& target, const Module& module, AssemblyFiles* files);
+  // No reads. `files` may be null; all must outlive this. What is kept of names counts in `room`, which
+  // modules share; null: each counts for itself.
+  ModuleMetadata(const Target& target, const Module& module, AssemblyFiles* files,
+                 std::shared_ptr<NameRoom> room = nullptr);
 
   // Calls `use` with the names of the metadata (MetadataNames&) and returns its result. When a page of the
   // metadata turns out to be missing from memory, calls `use` once more with the assembly on disk, and keeps
@@ -64,7 +66,8 @@ public:
 
 private:
   struct Source {
-    explicit Source(Metadata of) : metadata(std::move(of)), names(metadata) {}
+    Source(Metadata of, std::shared_ptr<NameRoom> room)
+        : metadata(std::move(of)), names(metadata, std::move(room)) {}
     Metadata metadata;
     MetadataNames names;
   };
@@ -82,6 +85,7 @@ private:
   const Target* target_;
   const Module* module_;
   AssemblyFiles* files_;
+  std::shared_ptr<NameRoom> room_;
   bool opened_ = false, file_tried_ = false;
   NameSource source_ = NameSource::token;
   std::unique_ptr<Source> memory_, file_;

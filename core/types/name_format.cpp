@@ -244,6 +244,14 @@ TypeNamePtr make_type(TypeName type) {
   return std::make_shared<const TypeName>(std::move(type));
 }
 
+std::size_t size_in_memory(const TypeName& type) {
+  std::size_t size = sizeof(TypeName) + type.name_space.str().size() +
+                     type.arguments.size() * sizeof(TypeNamePtr) +
+                     type.parameter_names.size() * sizeof(SharedText);
+  for (const std::string& part : type.chain) size += sizeof(std::string) + part.size();
+  return size;
+}
+
 TypeNamePtr unknown_type() {
   static const TypeNamePtr unknown = make_type({});
   return unknown;

@@ -137,6 +137,8 @@ TypeNamePtr make_type(TypeName type);
 // The definition instantiated over `arguments`; the definition itself when there are no arguments.
 TypeNamePtr instantiate(TypeNamePtr definition, std::vector<TypeNamePtr> arguments);
 TypeNamePtr szarray_of(TypeNamePtr element);
+// Bytes of memory that a type takes, without those of the types that it is made of.
+std::size_t size_in_memory(const TypeName& type);
 
 // The text in front of the method's name when no type in metadata declares the method.
 enum class MethodContainer : std::uint8_t { type, dynamic_class, il_stub_class };

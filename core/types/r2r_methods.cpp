@@ -146,7 +146,11 @@ void R2RMethods::index_methods(const R2RHeader& of, std::uint32_t component, std
   if (!section) return;
   const SectionBytes bytes(impl_->image, *section);
   const NativeArray array(bytes.bytes());
-  if (array.count() > Metadata::max_rows) throw Error(ErrorKind::corrupt, "too many methods in an image");
+  if (array.count() > max_methods - methods_) {
+    ++damaged_;
+    return;
+  }
+  methods_ += array.count();
   for (std::uint32_t i = 0; i < array.count(); ++i) {
     try {
       const auto at = array.find(i);
@@ -155,7 +159,8 @@ void R2RMethods::index_methods(const R2RHeader& of, std::uint32_t component, std
       entry.function_index = function_index(bytes.bytes(), *at);
       entry.component = component;
       entry.rid = i + 1;
-      if (entry.function_index < functions)
+      // No two methods begin at one function.
+      if (entry.function_index < functions && entries_.size() < functions)
         entries_.push_back(entry);
       else
         ++damaged_;
@@ -171,15 +176,29 @@ void R2RMethods::index_instances(std::uint32_t functions) {
   const ByteRange& bytes = impl_->instance_section(*section);
   const NativeHashtable table(bytes);
   // Each entry of a table takes at least two bytes: more entries than that mean that buckets overlap.
-  const std::uint64_t most = section->size / 2;
+  const std::uint64_t most = std::min<std::uint64_t>(section->size / 2, max_methods);
+  // Signatures that overlap take more bytes than the section has. Those that are copied count whole.
   std::uint64_t seen = 0;
+  std::uint64_t left =
+      std::uint64_t{section->size} * (bytes.is_lent() ? max_decoded_times : max_copied_times);
   const auto payload_of = [&](const BlobBytes& signature) -> std::uint64_t {
     SignatureReader reader(signature.span());
-    R2RSignatures::skip_method(reader);
+    const auto count = [&] {
+      const std::uint64_t size = bytes.is_lent() ? reader.position() : signature.span().size();
+      left -= std::min(left, size);
+    };
+    try {
+      R2RSignatures::skip_method(reader);
+    } catch (const Error&) {
+      count();
+      throw;
+    }
+    count();
     return reader.position();
   };
   const auto visit = [&](std::uint64_t at) {
-    if (++seen > most) throw Error(ErrorKind::corrupt, "instance table with overlapping buckets");
+    if (++seen > most || left == 0)
+      throw Error(ErrorKind::corrupt, "instance table with overlapping buckets");
     try {
       R2REntry entry;
       entry.function_index = function_index(bytes, at + with_entry(bytes, at, payload_of));
@@ -192,7 +211,7 @@ void R2RMethods::index_instances(std::uint32_t functions) {
       ++damaged_;
     }
   };
-  for (std::uint32_t bucket = 0; bucket < table.bucket_count() && seen <= most; ++bucket) {
+  for (std::uint32_t bucket = 0; bucket < table.bucket_count() && seen <= most && left != 0; ++bucket) {
     try {
       table.for_each_in_bucket(bucket, visit);
     } catch (const Error&) {
@@ -204,7 +223,7 @@ void R2RMethods::index_instances(std::uint32_t functions) {
 const std::vector<R2REntry>& R2RMethods::entries() {
   if (indexed_) return entries_;
   entries_.clear();
-  damaged_ = 0;
+  damaged_ = methods_ = 0;
   const auto functions = header_.find(R2RSection::runtime_functions);
   const std::uint32_t count = functions ? functions->size / least_function_size : 0;
   if (composite()) {

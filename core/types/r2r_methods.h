@@ -52,8 +52,8 @@ public:
   MetadataNames* own_names() const;
 
   // Every method with code, in the order of function_index, each once. Read on first use and kept; damaged
-  // entries are skipped and counted. Cost: the two tables, and about one read per entry where the memory does
-  // not lend its bytes.
+  // entries are skipped and counted, and so are those behind a limit. Cost: the two tables, and about one
+  // read per entry where the memory does not lend its bytes.
   const std::vector<R2REntry>& entries();
   std::uint32_t damaged() const { return damaged_; }
   // The entry that owns runtime function `index`: the last one that begins at or before it (funclets follow
@@ -74,6 +74,13 @@ public:
 
   static constexpr std::uint32_t max_components = 4096;
   static constexpr std::size_t max_entry_signature = 64 * 1024; // bytes
+  // Rows of MethodDef of all assemblies of an image, and entries of its table of instances. The whole
+  // framework has some 300,000.
+  static constexpr std::uint32_t max_methods = 4u << 20;
+  // Bytes that the signatures of all instances take, as a multiple of their table's size; they lie in it one
+  // behind the other. Of a table that is read in pieces, the pieces count: of 256 bytes or
+  // max_entry_signature.
+  static constexpr std::uint64_t max_decoded_times = 4, max_copied_times = 256;
 
 private:
   struct Impl;
@@ -86,7 +93,7 @@ private:
   std::vector<R2RComponent> components_;
   std::vector<R2REntry> entries_;
   bool indexed_ = false;
-  std::uint32_t damaged_ = 0;
+  std::uint32_t damaged_ = 0, methods_ = 0;
 };
 
 } // namespace clr

@@ -44,6 +44,7 @@ void read_method_encoding(SignatureReader& reader, Parts&& parts) {
   if ((flags & has_method_arguments) != 0) {
     const std::uint32_t count = reader.compressed_unsigned();
     if (count > reader.remaining()) reader.fail("signature shorter than its count");
+    if (count > R2RSignatures::max_method_arguments) reader.fail("method of too many type arguments");
     for (std::uint32_t i = 0; i < count; ++i) parts.method_argument();
   }
   if ((flags & has_constrained_type) != 0) parts.constrained_type();
@@ -111,6 +112,7 @@ R2RMethodReference R2RSignatures::method(SignatureReader& reader, MetadataNames*
     SignatureReader& signature;
     R2RMethodReference& result;
     MetadataNames* types; // of the module that holds the types of the signature
+    SignatureBudget budget{};
 
     void module(std::uint32_t index) { types = result.names = signatures.module(index); }
     void owner_type() {
@@ -119,11 +121,11 @@ R2RMethodReference R2RSignatures::method(SignatureReader& reader, MetadataNames*
       SignatureReader ahead = signature;
       if (ahead.peek() == generic_instance) ahead.u8();
       if (ahead.u8() == other_module) result.names = signatures.module(ahead.compressed_unsigned());
-      result.owner = signatures.type(signature, types);
+      result.owner = signatures.type(signature, types, &budget);
     }
     void token(MetadataTable table, std::uint32_t rid) { result.token = token_of(table, rid); }
-    void method_argument() { result.method_arguments.push_back(signatures.type(signature, types)); }
-    void constrained_type() { signatures.type(signature, types); }
+    void method_argument() { result.method_arguments.push_back(signatures.type(signature, types, &budget)); }
+    void constrained_type() { signatures.type(signature, types, &budget); }
   };
   R2RMethodReference result;
   result.names = in;
@@ -133,9 +135,10 @@ R2RMethodReference R2RSignatures::method(SignatureReader& reader, MetadataNames*
   return result;
 }
 
-TypeNamePtr R2RSignatures::type(SignatureReader& reader, MetadataNames* in) {
+TypeNamePtr R2RSignatures::type(SignatureReader& reader, MetadataNames* in, SignatureBudget* budget) {
   SignatureContext context;
   context.modules = this;
+  context.budget = budget;
   return MetadataNames::read_type_in(in, reader, context);
 }
 

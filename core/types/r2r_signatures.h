@@ -43,7 +43,8 @@ public:
   // The method or type whose signature `reader` is at. Its tokens belong to the module `in`, unless the
   // signature says otherwise. Throws Error{corrupt, memory_missing}.
   R2RMethodReference method(SignatureReader& reader, MetadataNames* in);
-  TypeNamePtr type(SignatureReader& reader, MetadataNames* in);
+  // `budget`: of the signature that the type is part of; null: its own.
+  TypeNamePtr type(SignatureReader& reader, MetadataNames* in, SignatureBudget* budget = nullptr);
   // Moves `reader` behind a method's signature. Throws Error{corrupt}.
   static void skip_method(SignatureReader& reader);
 
@@ -54,6 +55,8 @@ public:
   // Simple name of the assembly in a row of AssemblyRef of the manifest metadata; empty when there is no such
   // row.
   std::string manifest_assembly(std::uint32_t rid);
+
+  static constexpr std::uint32_t max_method_arguments = 1'024; // generic ones of one method
 
 private:
   const Metadata* manifest();

@@ -66,7 +66,7 @@ NamedModule& NamedModules::at(Address address) {
   auto& slot = modules_[address];
   if (!slot) {
     try {
-      slot = std::make_unique<NamedModule>(*target_, address, files_);
+      slot = std::make_unique<NamedModule>(*target_, address, files_, room_);
     } catch (...) {
       modules_.erase(address);
       throw;
@@ -85,6 +85,7 @@ const MethodTables& TypeNames::tables() {
 const RuntimeType& TypeNames::type(Address method_table) {
   method_table = target_->platform().wrap(method_table);
   if (const RuntimeType* known = types_.find(method_table)) return *known;
+  begin_name();
   const Working working(in_progress_, method_table);
   return types_.add(method_table, read(method_table));
 }
@@ -98,12 +99,32 @@ RuntimeType TypeNames::read(Address method_table) {
     // Not thrown: a module without metadata may have thousands of types.
     if (const std::string* why = of_metadata ? type.module->metadata.absence() : nullptr)
       type.fault = *why;
+    else if (bytes_ > max_all_names)
+      type.fault = "the names of all types take too much memory";
     else
-      type.name = name_of(type, type.fault);
+      bytes_ += size_in_memory(*(type.name = name_of(type, type.fault)));
   } catch (const Error& fault) {
     type.fault = fault.what();
   }
   return type;
+}
+
+void TypeNames::begin_name() {
+  if (in_progress_.empty()) parts_ = 0;
+  ++parts_;
+}
+
+// What is within too many others is unknown there, but not by itself.
+bool TypeNames::is_beyond_limit(Address type_handle) const {
+  return bytes_ > max_all_names || in_progress_.size() >= max_depth ||
+         (!in_progress_.empty() && parts_ > max_name_parts) ||
+         std::ranges::find(in_progress_, type_handle) != in_progress_.end();
+}
+
+TypeNamePtr TypeNames::keep(Address type_handle, TypeNamePtr name) {
+  constexpr std::size_t node = 64; // of the table
+  bytes_ += node + (name->shape == TypeShape::unknown ? 0 : size_in_memory(*name));
+  return type_descs_[type_handle] = std::move(name);
 }
 
 // Throws when nothing names the type. Parts that cannot be read are unknown, and `fault` says why.
@@ -139,6 +160,7 @@ TypeNamePtr TypeNames::name_of(const RuntimeType& type, std::string& fault) {
       type.module->metadata.with([&](MetadataNames& names) { return names.type_def(rid); });
   const std::vector<Address> handles = tables().generic_arguments(table);
   if (handles.empty()) return definition;
+  parts_ += handles.size();
   std::vector<TypeNamePtr> arguments;
   arguments.reserve(handles.size());
   for (const Address handle : handles) arguments.push_back(part(handle));
@@ -147,17 +169,21 @@ TypeNamePtr TypeNames::name_of(const RuntimeType& type, std::string& fault) {
 
 TypeNamePtr TypeNames::type_of_handle(std::uint64_t type_handle) {
   type_handle = target_->platform().wrap(type_handle);
+  const auto name_of_table = [](const RuntimeType& found) {
+    return found.name ? found.name : unknown_type();
+  };
+  const bool of_table = !is_type_desc(type_handle);
+  if (of_table)
+    if (const RuntimeType* known = types_.find(type_handle)) return name_of_table(*known);
+  if (const auto known = type_descs_.find(type_handle); known != type_descs_.end()) return known->second;
+  if (is_beyond_limit(type_handle)) return unknown_type();
   try {
-    if (!is_type_desc(type_handle)) {
-      const RuntimeType& found = type(type_handle);
-      return found.name ? found.name : unknown_type();
-    }
-    if (const auto found = type_descs_.find(type_handle); found != type_descs_.end()) return found->second;
+    if (of_table) return name_of_table(type(type_handle));
+    begin_name();
     const Working working(in_progress_, type_handle);
-    TypeNamePtr name = describe(read_type_desc(*target_, type_handle));
-    return type_descs_[type_handle] = std::move(name);
+    return keep(type_handle, describe(read_type_desc(*target_, type_handle)));
   } catch (const Error&) {
-    return unknown_type();
+    return keep(type_handle, unknown_type()); // it would fail again
   }
 }
 
@@ -188,6 +214,7 @@ TypeNamePtr TypeNames::describe(const TypeDesc& desc) {
     return make_type(std::move(variable));
   }
   default: {
+    parts_ += desc.ret_and_args.size();
     TypeName pointer{.shape = TypeShape::function_pointer, .element = argument(desc.ret_and_args.front())};
     for (std::size_t i = 1; i < desc.ret_and_args.size(); ++i)
       pointer.arguments.push_back(argument(desc.ret_and_args[i]));

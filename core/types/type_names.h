@@ -17,9 +17,9 @@ namespace clr {
 
 // A module and its metadata, from which names are read.
 struct NamedModule {
-  NamedModule(const Target& target, Address address, AssemblyFiles* files)
+  NamedModule(const Target& target, Address address, AssemblyFiles* files, std::shared_ptr<NameRoom> room)
       : module(read_module(target, address)), name(module.display_name()), path(module.path),
-        simple_name(module.simple_name), metadata(target, module, files) {}
+        simple_name(module.simple_name), metadata(target, module, files, std::move(room)) {}
 
   Module module;
   SharedText name;        // to show to people: "app.dll"
@@ -41,6 +41,7 @@ public:
 private:
   const Target* target_;
   AssemblyFiles* files_;
+  std::shared_ptr<NameRoom> room_ = std::make_shared<NameRoom>();
   std::unordered_map<Address, std::unique_ptr<NamedModule>> modules_;
 };
 
@@ -65,8 +66,9 @@ public:
   // metadata.
   const RuntimeType& type(Address method_table);
 
-  // The type behind a TypeHandle. Never null: unknown_type() when it cannot be read. Primitives come as
-  // definitions ("System.Int32"), as signatures that the runtime itself made show them.
+  // The type behind a TypeHandle. Never null: unknown_type() when it cannot be read, and beyond a limit.
+  // Primitives come as definitions ("System.Int32"), as signatures that the runtime itself made show them.
+  // Kept.
   TypeNamePtr type_of_handle(std::uint64_t type_handle) override;
   // The same type as the argument of a type parameter: primitives come as primitives.
   TypeNamePtr argument(Address type_handle);
@@ -74,18 +76,27 @@ public:
   const MethodTables& tables();
 
   static constexpr unsigned max_depth = 64; // nesting of types within types
+  // Types within one name, those that it has several times counted each time. Names have some hundreds.
+  static constexpr std::size_t max_name_parts = 64 * 1024;
+  // Bytes of all names; further types have none. The 65,000 types of a large program have some 30 MB.
+  static constexpr std::size_t max_all_names = 256u << 20;
 
 private:
   RuntimeType read(Address method_table);
   TypeNamePtr name_of(const RuntimeType& type, std::string& fault);
   TypeNamePtr describe(const TypeDesc& desc);
+  void begin_name();
+  bool is_beyond_limit(Address type_handle) const;
+  TypeNamePtr keep(Address type_handle, TypeNamePtr name);
 
   const Target* target_;
   NamedModules* modules_;
   std::optional<MethodTables> tables_;
   AddressTable<RuntimeType> types_;
-  std::unordered_map<Address, TypeNamePtr> type_descs_;
-  std::vector<Address> in_progress_; // each within the one before
+  std::unordered_map<Address, TypeNamePtr> type_descs_; // and other handles that cannot be read
+  std::vector<Address> in_progress_;                    // each within the one before
+  std::size_t parts_ = 0;                               // of the outermost of these
+  std::size_t bytes_ = 0;                               // of all names
 };
 
 } // namespace clr

@@ -23,10 +23,15 @@ struct TypeParts {
 class TypePool {
 public:
   // The type that was made before from the same parts (the same nodes, not merely equal ones), else a new
-  // one. When max_types are kept already, every further type is new. No reads.
+  // one. When max_types are kept already, every further type is new, and one whose hash is that of max_probes
+  // others. No reads.
   TypeNamePtr make(TypeParts parts);
 
+  std::size_t size() const { return count_; } // types that are kept
+
   static constexpr std::size_t max_types = 100'000;
+  // Places in the table where a type is looked for. Two or three are usual, some fifty may be.
+  static constexpr std::size_t max_probes = 256;
 
 private:
   // Types by the hash of their parts, which is kept: making it again would touch each type.
@@ -34,7 +39,8 @@ private:
     std::size_t hash = 0;
     TypeNamePtr type; // null: an empty slot
   };
-  void insert(Slot slot);
+  // False: there is no place for it, and it is not kept.
+  bool insert(Slot slot);
   void grow();
 
   std::vector<Slot> slots_; // open addressing; the size is a power of two

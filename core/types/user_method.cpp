@@ -79,12 +79,23 @@ public:
 private:
   std::string type_name(std::uint32_t type) const { return metadata_.string(metadata_.type_def(type).name); }
 
+  // Whether one more method or attribute may be looked at.
+  bool step() {
+    if (left_ == 0 || names_.searched_methods() >= max_all_searched_methods) {
+      left_ = 0;
+      return false;
+    }
+    --left_;
+    ++names_.searched_methods();
+    return true;
+  }
+
   // Visits the methods of a type; with `name`, only those of that name.
   template<typename Visit>
-  void each_method(std::uint32_t type, std::string_view name, Visit visit) const {
+  void each_method(std::uint32_t type, std::string_view name, Visit visit) {
     auto [first, last] = metadata_.method_range(type);
     last = std::min(last, first + max_candidate_methods);
-    for (std::uint32_t i = first; i < last; ++i) {
+    for (std::uint32_t i = first; i < last && step(); ++i) {
       const std::uint32_t rid = metadata_.method_at(i);
       if (!name.empty() && metadata_.string(metadata_.method_def(rid).name) != name) continue;
       if (!visit(rid)) return;
@@ -139,20 +150,23 @@ private:
   }
 
   // The type that has the method: F# puts the machines of all types of a module into the module's own type.
-  std::uint32_t type_with(std::uint32_t type, const std::string& method) const {
+  std::uint32_t type_with(std::uint32_t type, const std::string& method) {
     bool found = false;
     each_method(type, method, [&](std::uint32_t) { return !(found = true); });
-    const std::uint32_t types = std::min(metadata_.rows(MetadataTable::type_def), max_candidate_types);
+    const std::uint32_t types = std::min(metadata_.rows(MetadataTable::nested_class), max_candidate_types);
+    constexpr unsigned nested_type = 0, enclosing_type = 1; // columns
     std::uint32_t nested = 0;
-    for (std::uint32_t rid = 1; rid <= types && !found; ++rid) {
-      if (metadata_.encloser_of(rid) != type) continue;
+    for (std::uint32_t row = 1; row <= types && !found; ++row) {
+      if (metadata_.cell(MetadataTable::nested_class, row, enclosing_type) != type) continue;
+      const std::uint32_t rid = metadata_.cell(MetadataTable::nested_class, row, nested_type);
+      if (!metadata_.valid(token_of(MetadataTable::type_def, rid))) continue;
       each_method(rid, method, [&](std::uint32_t) {
         found = nested != 0; // several: the right one is not known
         nested = nested == 0 ? rid : 0;
         return false;
       });
     }
-    return nested != 0 ? nested : type;
+    return nested != 0 && left_ != 0 ? nested : type;
   }
 
   // The user's method of a lambda or local function.
@@ -183,15 +197,15 @@ private:
       host_ = rid;
       return ++candidates < 2;
     });
-    if (candidates != 1) host_ = 0;
+    if (candidates != 1 || left_ == 0) host_ = 0;
     bare_name_ = std::move(name);
   }
 
   // The mark for an attribute of the method that names `machine` as its state machine; empty when there is
   // none.
-  std::string_view state_machine_mark(std::uint32_t method_rid, const std::string& machine) const {
+  std::string_view state_machine_mark(std::uint32_t method_rid, const std::string& machine) {
     const auto [first, last] = metadata_.custom_attributes(token_of(MetadataTable::method_def, method_rid));
-    for (std::uint32_t rid = first; rid < last; ++rid) {
+    for (std::uint32_t rid = first; rid < last && step(); ++rid) {
       const CustomAttributeRow row = metadata_.custom_attribute(rid);
       const std::string attribute = attribute_name(row.constructor);
       const std::string_view mark = attribute == async_attribute            ? "async"
@@ -301,7 +315,8 @@ private:
   std::vector<std::string_view> marks_; // innermost first
   std::uint32_t host_ = 0, host_type_ = 0;
   std::uint32_t local_function_ = 0;
-  std::string bare_name_; // of the user's method when host_ is not known
+  std::size_t left_ = max_searched_methods; // that may be looked at
+  std::string bare_name_;                   // of the user's method when host_ is not known
 };
 
 } // namespace

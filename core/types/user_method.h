@@ -32,7 +32,7 @@ bool may_be_compiler_made(const QualifiedMethodName& method);
 // The user's method from which a compiler made the MethodDef `method_rid`, with the type arguments of `made`
 // (the name of the same MethodDef). Nothing when the user wrote the method as it is. Throws Error when the
 // metadata cannot be read. Cost: the names and attributes of the methods in the user's type, some 10 reads
-// for each.
+// for each; behind max_searched_methods the user's method has no parameters and no token.
 std::optional<UserMethod> find_user_method(MetadataNames& names, std::uint32_t method_rid,
                                            const QualifiedMethodName& made);
 
@@ -40,6 +40,9 @@ std::optional<UserMethod> find_user_method(MetadataNames& names, std::uint32_t m
 constexpr std::uint32_t max_candidate_methods = 10'000;
 // Types of a module that are searched for the one whose method an F# state machine is of.
 constexpr std::uint32_t max_candidate_types = 65'536;
+// Methods and attributes that one search looks at, and all searches of a module: the types of a damaged
+// module may share their methods. The whole module of a large program has some 200,000 methods.
+constexpr std::size_t max_searched_methods = 1u << 18, max_all_searched_methods = 1u << 25;
 // Limit of lambdas in the state machines of lambdas, and so on.
 constexpr unsigned max_user_method_depth = 8;
 

@@ -1,4 +1,5 @@
 // Instances of generic types, looked for in the chain of the hash table where the runtime keeps them.
+#include "core/memory/failing_reader.h"
 #include "core/objects/instance_table.h"
 #include "tests/objects/object_runtime.h"
 
@@ -69,6 +70,7 @@ public:
     return next_->read_some(address, out);
   }
   bool read() const { return read_; }
+  void forget() { read_ = false; }
 
 private:
   MemoryReader* next_;
@@ -199,4 +201,65 @@ TEST_CASE("an instance is looked for without a list of all, where the chains are
     CHECK(locals.at(0)->method_table == list_of_dog);
     CHECK(memory.read() == reads_others);
   }
+}
+
+TEST_CASE("in a chain that is too long an instance is not looked for", "[instance_table]") {
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
+  Chains made(r, chains);
+  made.fill();
+  const std::uint32_t chain = made.place(0x0200'0000 | 98, {r.dog_type});
+  for (std::size_t i = 0; i < InstanceTable::max_searched; ++i) made.put(chain, r.dog_type);
+  made.instance(98, {r.dog_type});
+  made.give_to(r.core_lib);
+  const Target target = r.runtime.target.target();
+  const MethodTables tables(target);
+  InstanceTable table(target, tables, r.core_lib);
+  CHECK(table.find(r.core_lib, 99, std::vector{r.dog_type}) == Address{0});
+  CHECK_FALSE(table.find(r.core_lib, 98, std::vector{r.dog_type}));
+}
+
+TEST_CASE("a table whose chains hold no instances proves nothing, and soon", "[instance_table]") {
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
+  Chains made(r, chains);
+  made.give_to(r.core_lib);
+  const Target target = r.runtime.target.target();
+  const Address hash = target.read_pointer(target.field_address(r.core_lib, "Module", "AvailableTypeParams"));
+  const Address buckets = target.read_pointer(target.field_address(hash, "EETypeHashTable", "Buckets"));
+  // All chains are the same one.
+  Address entry = 1;
+  for (unsigned i = 0; i < 1'000; ++i)
+    entry = r.runtime.target.record("TypeHashEntry", {{"Value", r.dog_type}, {"Next", entry}});
+  for (std::uint32_t i = 0; i < chains; ++i) r.memory.at(buckets + (i + 3) * 8).pointer(entry);
+  FailingReader memory(r.memory);
+  const Target counted(memory, r.runtime.target.contract_descriptor(), r.runtime.target.platform());
+  const MethodTables tables(counted);
+  InstanceTable table(counted, tables, r.core_lib);
+  CHECK_FALSE(table.find(r.core_lib, 99, std::vector{r.dog_type}));
+  CHECK(memory.reads() < 10 * InstanceTable::max_proof_handles);
+}
+
+TEST_CASE("an instance that is not there is looked for once", "[instance_table]") {
+  constexpr std::uint32_t locals_of_dogs = 14; // StandAloneSig: List<Dog>
+  constexpr std::uint32_t list_rid = 7;
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
+  Chains made(r, chains);
+  made.fill();
+  const Address other = r.runtime.type({.module = r.core_lib,
+                                        .rid = 98,
+                                        .generic = MethodTable::Generic::exact,
+                                        .arguments = {r.animal_type}});
+  made.put(made.place(0x0200'0000 | list_rid, {r.dog_type}), other);
+  made.give_to(r.core_lib);
+  const Target target = r.runtime.target.target();
+  WatchedWord memory(r.memory, target.field_address(other, "MethodTable", "MTFlags2"));
+  ObjectView view(r, memory);
+  const auto find = [&] { return view.objects.finder().locals(locals_of_dogs, {.module = r.app}).at(0); };
+  CHECK(find()->method_table == 0);
+  CHECK(memory.read());
+  memory.forget();
+  CHECK(find()->method_table == 0);
+  CHECK_FALSE(memory.read());
+  view.objects.finder().forget();
+  CHECK(find()->method_table == 0);
+  CHECK(memory.read());
 }

@@ -96,3 +96,12 @@ TEST_CASE("names of a signature with type parameters", "[objects]") {
   // (T Id, string Name): its own names come first.
   CHECK(names_of_instance(*tuple({pair, text}), names) == names);
 }
+
+TEST_CASE("a type that names another one again and again is not looked through for tuples", "[objects]") {
+  // 10^15 types, of which 16 nodes are made.
+  TypeNamePtr type = definition("Ns", "Leaf");
+  for (unsigned level = 0; level < 15; ++level)
+    type = instantiate(definition("Ns", "Wide`10"), std::vector<TypeNamePtr>(10, type));
+  CHECK_FALSE(has_tuple(*type));
+  CHECK(has_tuple(*map(tuple({i4, text}), type)));
+}

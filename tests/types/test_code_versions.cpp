@@ -85,6 +85,14 @@ TEST_CASE("chains of versions that do not end are corrupt", "[types]") {
         runtime.target.set(nodes[1], "NativeCodeVersionNode", "Next", back);
         CHECK(versions.find(code_data, 0x1000));
         CHECK_THROWS_AS(versions.find(code_data, 0x9000), Error);
+        unsigned visits = 0;
+        CHECK_THROWS_AS(versions.for_each(code_data,
+                                          [&](const NativeCodeVersion&) {
+                                            ++visits;
+                                            return true;
+                                          }),
+                        Error);
+        CHECK(visits <= 4);
       }
     }
   }

@@ -260,3 +260,77 @@ TEST_CASE("the k-th read fails: a fault or a name that says what it lacks") {
     }
   }
 }
+
+TEST_CASE("the names of a type and of those around it have a limit") {
+  MetadataBuilder builder;
+  const std::string long_name(4'000, 'n'); // one text, which every level names
+  std::uint32_t encloser = builder.type("", long_name);
+  for (unsigned level = 1; level < 4; ++level) encloser = builder.nested(long_name, encloser);
+  const std::uint32_t beyond = builder.nested(long_name, encloser);
+  Built built(builder);
+  CHECK(built.names.type_def(encloser)->chain.size() == 4);
+  CHECK(kind_of([&] { built.names.type_def(beyond); }) == ErrorKind::corrupt);
+}
+
+TEST_CASE("a signature that names long names again and again is refused") {
+  MetadataBuilder builder;
+  const std::uint32_t reference =
+      builder.type_ref("", std::string(4'000, 'n'), builder.assembly_ref("other"));
+  Built built(builder);
+  const auto read = [&](unsigned parameters) {
+    Bytes signature = bytes_of({0});
+    append_compressed(signature, parameters);
+    signature.push_back(std::byte{1});
+    for (unsigned i = 0; i < parameters; ++i) append(signature, bytes_of({0x12, reference << 2 | 1}));
+    QualifiedMethodName name;
+    built.names.read_signature(signature, {}, name);
+    return name.parameters.size();
+  };
+  CHECK(read(500) == 500);
+  CHECK(kind_of([&] { read(600); }) == ErrorKind::corrupt); // 2.4 MB of names
+  CHECK(read(500) == 500);
+}
+
+TEST_CASE("a type that a signature names by its handle many times is one") {
+  struct Handles final : TypeHandleNames {
+    unsigned asked = 0;
+    TypeNamePtr type_of_handle(std::uint64_t) override {
+      ++asked;
+      return make_type({.shape = TypeShape::definition, .chain = {"S"}});
+    }
+  } handles;
+  Built built{MetadataBuilder()};
+  SignatureContext context;
+  context.handles = &handles;
+  Bytes signature = bytes_of({0, 3, 1});
+  for (const unsigned handle : {1u, 2u, 1u}) append(signature, bytes_of({0x21, handle, 0, 0, 0, 0, 0, 0, 0}));
+  QualifiedMethodName name;
+  built.names.read_signature(signature, context, name);
+  REQUIRE(name.parameters.size() == 3);
+  CHECK(name.parameters[0] == name.parameters[2]);
+  CHECK(name.parameters[0] != name.parameters[1]);
+  CHECK(name.parameters[1]->handle == 2);
+  CHECK(handles.asked == 2);
+}
+
+TEST_CASE("names beyond the room of all modules are dropped and made again") {
+  MetadataBuilder builder;
+  const Ids ids = fill(builder);
+  const Bytes bytes = builder.build();
+  HostMemory memory(bytes);
+  const Metadata metadata(ByteRange(memory, 0, bytes.size()));
+  const auto room = std::make_shared<NameRoom>();
+  MetadataNames first(metadata, room), second(metadata, room);
+  const TypeNamePtr type = first.type_def(ids.outer);
+  const std::string text = format_full_name(first.method(ids.run));
+  const std::size_t small = room->kept();
+  CHECK(small > 0);
+  CHECK(first.type_def(ids.outer) == type);
+  CHECK(room->kept() == small);
+  room->keep(NameRoom::max_kept_names);
+  second.type_def(ids.outer); // whoever asks next drops those of all
+  CHECK(room->kept() < small);
+  CHECK(first.type_def(ids.outer) != type);
+  CHECK(first.type_def(ids.outer)->chain == type->chain);
+  CHECK(format_full_name(first.method(ids.run)) == text);
+}

@@ -249,3 +249,31 @@ TEST_CASE("types that contain themselves end", "[types]") {
     }
   }
 }
+
+TEST_CASE("a module that several range sections name is listed once, and only images have import cells",
+          "[types]") {
+  for (const Platform& platform : all_platforms(Cpu::unknown)) {
+    INFO(to_string(platform));
+    RuntimeTypes types(platform);
+    const auto section = [&](Address begin, Address module) {
+      types.execution.section({.begin = begin,
+                               .end = begin + 0x1000,
+                               .flags = module == 0 ? RangeSection::code_heap : 0,
+                               .r2r_module = module});
+    };
+    constexpr Address listed = 0x7777'1000, other = 0x7777'2000;
+    types.app_domain({});
+    section(0x60'0000, other);
+    section(0x60'2000, listed);
+    section(0x60'4000, other);
+    section(0x60'6000, 0);
+    const Target target = types.target.target();
+    ExecutionManager code(target);
+    MethodNames names(target, code, nullptr);
+    CHECK(names.module_addresses() == std::vector<Address>{other, listed});
+    CHECK_FALSE(names.import_at(0x5F'FFFF));
+    CHECK_FALSE(names.import_at(0x60'1000));
+    CHECK_FALSE(names.import_at(0x60'6010));
+    CHECK_THROWS_AS(names.import_at(0x60'4FFF), Error); // an image whose module is missing
+  }
+}

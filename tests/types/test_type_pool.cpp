@@ -77,3 +77,10 @@ TEST_CASE("type pool: keeps a limited number, and makes further ones") {
   CHECK(beyond->index == TypePool::max_types);
   CHECK(variable(TypePool::max_types) != beyond);
 }
+
+TEST_CASE("type pool: none of many that differ in their number alone is lost") {
+  TypePool pool;
+  for (std::uint32_t i = 0; i < TypePool::max_types; ++i)
+    pool.make({.shape = TypeShape::variable, .element = nullptr, .index = i << 8});
+  CHECK(pool.size() == TypePool::max_types);
+}

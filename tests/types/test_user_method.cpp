@@ -219,3 +219,29 @@ TEST_CASE("names that only look like a compiler's") {
   Built built(builder);
   for (const std::uint32_t method : methods) CHECK(built.text(method) == "its own");
 }
+
+TEST_CASE("types that share their methods do not multiply a search") {
+  constexpr unsigned field_list = 4, method_list = 5; // columns of TypeDef
+  constexpr std::uint32_t shared = 10'000, types = 40;
+  MetadataBuilder builder;
+  const std::uint32_t host = builder.type("Ns", "Mod");
+  const std::uint32_t machine = builder.nested("Load@22-1", host);
+  const std::uint32_t move_next = builder.method("MoveNext", no_parameters);
+  builder.add(MetadataTable::field,
+              {0, builder.string("ResumptionPoint"), builder.blob(bytes_of({0x06, 0x08}))});
+  CHECK(machine == host + 1);
+  const std::uint32_t signature = builder.blob(no_parameters), name = builder.string("Other");
+  for (std::uint32_t i = 0; i < shared; ++i)
+    builder.add(MetadataTable::method_def, {0, 0, 0, name, signature, 1});
+  // Each nested type has all of them: the list of the type behind it begins at their end.
+  for (std::uint32_t i = 0; i < types; ++i) {
+    const std::uint32_t all = builder.nested("Closure", host), none = builder.type("Ns", "Other");
+    builder.set(MetadataTable::type_def, all, method_list, move_next + 1);
+    builder.set(MetadataTable::type_def, none, method_list, move_next + 1 + shared);
+    for (const std::uint32_t type : {all, none}) builder.set(MetadataTable::type_def, type, field_list, 2);
+  }
+  Built built(builder);
+  CHECK(built.text(move_next) == "Ns.Mod.Load [async]");
+  CHECK(built.find(move_next)->token == 0);
+  CHECK(built.names.searched_methods() <= 2 * max_searched_methods);
+}
