@@ -14,6 +14,7 @@ namespace clr {
 namespace {
 constexpr std::uint32_t method_def_tag = 0x0600'0000;
 constexpr std::size_t rows_between_questions = 4096;
+constexpr std::size_t points_between_questions = 65'536;
 
 // The end of a path, by whole parts.
 bool is_file(std::string_view path, std::string_view wanted) {
@@ -107,10 +108,16 @@ MethodsAtLine nearest_methods(const PortablePdb& pdb, const std::set<std::uint32
   if (documents.empty()) return found;
   std::uint32_t nearest = UINT32_MAX;
   const std::uint32_t methods = pdb.metadata().rows(MetadataTable::method_debug_information);
+  std::size_t unasked = 0; // points since `stop` was asked
   for (std::uint32_t rid = 1; rid <= methods; ++rid) {
-    if (rid % rows_between_questions == 0 && stop && stop()) break;
+    if (rid % rows_between_questions == 0 || unasked >= points_between_questions) {
+      if (stop && stop()) break;
+      unasked = 0;
+    }
     std::uint32_t best = UINT32_MAX;
-    for (const SequencePoint& point : pdb.sequence_points(method_def_tag | rid))
+    const std::vector<SequencePoint> points = pdb.sequence_points(method_def_tag | rid);
+    unasked += points.size();
+    for (const SequencePoint& point : points)
       if (!point.hidden && documents.contains(point.document) && point.start_line >= line)
         best = std::min(best, point.start_line);
     if (best == UINT32_MAX || best > nearest) continue;
@@ -137,8 +144,10 @@ BreakTargets methods_at_line(Runtime& runtime, std::string_view file, std::uint3
       return;
     }
     std::set<std::uint32_t> documents;
-    for (std::uint32_t row = 1; row <= pdb->documents(); ++row)
+    for (std::uint32_t row = 1; row <= pdb->documents(); ++row) {
+      if (row % rows_between_questions == 0 && stop && stop()) break;
       if (is_document(pdb->document_name(row), file)) documents.insert(row);
+    }
     found.file_known = found.file_known || !documents.empty();
     MethodsAtLine methods = nearest_methods(*pdb, documents, line, stop);
     if (methods.line == 0) return;

@@ -55,7 +55,8 @@ struct MethodsAtLine {
   std::vector<std::uint32_t> tokens;
 };
 // Methods with code at `line` of one of `documents` (rows of `pdb`), else at the next line that has some.
-// `stop` is as below. Throws Error{corrupt}. Cost: all sequence points of the PDB, none without documents.
+// `stop` is asked after some thousand rows or points; true gives up. Throws Error{corrupt}. Cost: all
+// sequence points of the PDB, none without documents.
 MethodsAtLine nearest_methods(const PortablePdb& pdb, const std::set<std::uint32_t>& documents,
                               std::uint32_t line, const std::function<bool()>& stop);
 

@@ -46,7 +46,8 @@ SourceField source_of(const std::string& field) {
 // Gathers the variables of one closure and of those around it.
 class Collector {
 public:
-  Collector(TypeLayouts& layouts, Omissions& omissions) : layouts_(layouts), omissions_(omissions) {}
+  Collector(TypeLayouts& layouts, Omissions& omissions, std::size_t& fields)
+      : layouts_(layouts), omissions_(omissions), fields_(fields) {}
 
   // `path` leads to a value of `type`, or to a pointer to it.
   void collect(const TypeUse& type, const std::vector<std::uint32_t>& path, bool by_pointer, unsigned depth) {
@@ -69,6 +70,9 @@ private:
     if (!layout.problem.empty()) omit(type, OmissionCause::partial, layout.problem);
     const std::uint32_t header = layout.table.is_value_type() ? 0 : layouts_.finder().target().pointer_size();
     for (const FieldLayout& field : layout.fields) {
+      // Closures that lead to each other are walked in each of their ways.
+      if (fields_ == 0) return omit(type, OmissionCause::limit, "the closures have too many fields");
+      --fields_;
       if (field.is_static) continue;
       if (found_.size() >= max_captured)
         return omit(type, OmissionCause::limit,
@@ -97,6 +101,7 @@ private:
 
   TypeLayouts& layouts_;
   Omissions& omissions_;
+  std::size_t& fields_; // that may still be looked at
   std::vector<CapturedVariable> found_;
 };
 
@@ -125,8 +130,8 @@ bool is_closure_local(const std::string& name) {
 }
 
 std::vector<CapturedVariable> captured_variables(TypeLayouts& layouts, const TypeUse& type,
-                                                 Omissions& omissions) {
-  Collector collector(layouts, omissions);
+                                                 Omissions& omissions, std::size_t& fields) {
+  Collector collector(layouts, omissions, fields);
   collector.collect(type, {}, true, 0);
   return collector.take();
 }

@@ -30,10 +30,11 @@ bool is_state_machine(const TypeName& type); // "<Run>d__4"
 bool is_closure_local(const std::string& name);
 
 // The variables within an object (or value) of `type`; objects are followed to the closures around it. A
-// closure that cannot be read is left out and told in `omissions`; no Error leaves. Cost: that of
-// TypeLayouts::of for each closure.
+// closure that cannot be read is left out and told in `omissions`; no Error leaves. Not more than `fields`
+// are looked at, all closures together; those that were are taken off. Cost: that of TypeLayouts::of for each
+// closure.
 std::vector<CapturedVariable> captured_variables(TypeLayouts& layouts, const TypeUse& type,
-                                                 Omissions& omissions);
+                                                 Omissions& omissions, std::size_t& fields);
 
 constexpr unsigned max_closure_depth = 16;
 constexpr std::size_t max_captured = 4'096;

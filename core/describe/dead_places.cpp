@@ -11,10 +11,6 @@ namespace {
 constexpr unsigned first_version_by_return_address = 4;
 constexpr std::uint64_t most_code = 0x7FFF'FFFF;
 
-bool same_place(const GcSlot& a, const GcSlot& b) {
-  return a.reg == b.reg && (a.reg || (a.base == b.base && a.offset == b.offset));
-}
-
 NativeRange range(std::uint64_t begin, std::uint64_t end) {
   return {static_cast<std::uint32_t>(std::min(begin, most_code)),
           static_cast<std::uint32_t>(std::min(end, most_code))};
@@ -41,6 +37,10 @@ void join(std::vector<NativeRange>& ranges) {
 
 } // namespace
 
+DeadPlaces::Key DeadPlaces::key_of(const GcSlot& slot) {
+  return slot.reg ? Key{slot.reg, GcBase{}, 0} : Key{std::nullopt, slot.base, slot.offset};
+}
+
 DeadPlaces::DeadPlaces(const Target& target, const GcInfoLocation& gc_info) {
   if (gc_info.version < first_version_by_return_address) return;
   GcDecoder decoder(target, gc_info.address, gc_info.version);
@@ -49,19 +49,26 @@ DeadPlaces::DeadPlaces(const Target& target, const GcInfoLocation& gc_info) {
   const GcSlotTable& table = decoder.slots();
   if (table.tracked == 0) return;
   // One place may have several slots: as an object and as an interior reference. It is dead where all are.
-  std::vector<std::size_t> place_of(table.tracked);
-  for (std::uint32_t i = 0; i < table.tracked; ++i) {
-    const auto known = std::ranges::find_if(
-        places_, [&](const Place& place) { return same_place(place.slot, table.slots[i]); });
-    place_of[i] = static_cast<std::size_t>(known - places_.begin());
-    if (known == places_.end()) places_.push_back({.slot = table.slots[i], .dead = {}});
+  for (std::uint32_t i = 0; i < table.tracked; ++i) places_.push_back({key_of(table.slots[i]), {}});
+  std::ranges::sort(places_, {}, &Place::key);
+  const auto same = std::ranges::unique(places_, {}, &Place::key);
+  places_.erase(same.begin(), same.end());
+  const std::vector<GcRange>& ranges = decoder.ranges();
+  const std::size_t looks = ranges.size() + decoder.safe_points().size();
+  if (looks > max_dead_steps / places_.size()) {
+    places_.clear();
+    return;
   }
+  steps_ = looks * places_.size();
+  std::vector<std::size_t> place_of(table.tracked);
+  for (std::uint32_t i = 0; i < table.tracked; ++i)
+    place_of[i] = static_cast<std::size_t>(
+        std::ranges::lower_bound(places_, key_of(table.slots[i]), {}, &Place::key) - places_.begin());
   std::vector<unsigned> live(places_.size());
   std::vector<std::uint64_t> dead_since(places_.size());
   const auto kill_at = [&](std::uint64_t offset, std::uint64_t begin_of_range) {
     return offset == begin_of_range ? offset : byte_before(offset);
   };
-  const std::vector<GcRange>& ranges = decoder.ranges();
   std::size_t at = 0;
   const auto begin_range = [&] {
     std::ranges::fill(live, 0);
@@ -76,7 +83,7 @@ DeadPlaces::DeadPlaces(const Target& target, const GcInfoLocation& gc_info) {
   if (!ranges.empty()) begin_range();
   decoder.for_each_change([&](std::uint64_t offset, std::uint32_t slot, bool lives) {
     while (at < ranges.size() && offset >= ranges[at].end) end_range();
-    if (at == ranges.size()) return false;
+    if (at == ranges.size() || ++steps_ > max_dead_steps) return false;
     const std::size_t i = place_of[slot];
     if (lives && live[i]++ == 0)
       places_[i].dead.push_back(range(kill_at(dead_since[i], ranges[at].begin), offset));
@@ -84,6 +91,10 @@ DeadPlaces::DeadPlaces(const Target& target, const GcInfoLocation& gc_info) {
       dead_since[i] = offset;
     return true;
   });
+  if (steps_ > max_dead_steps) {
+    places_.clear();
+    return;
+  }
   while (at < ranges.size()) end_range();
   decoder.for_each_safe_point([&](std::uint64_t offset, const GcSlotSet& set) {
     std::vector<bool> kept(places_.size());
@@ -94,10 +105,10 @@ DeadPlaces::DeadPlaces(const Target& target, const GcInfoLocation& gc_info) {
   });
   for (Place& place : places_) join(place.dead);
   // A place that is always looked at is always alive.
-  std::erase_if(places_, [&](const Place& place) {
-    return std::any_of(table.slots.begin() + table.tracked, table.slots.end(),
-                       [&](const GcSlot& slot) { return same_place(slot, place.slot); });
-  });
+  std::vector<Key> always;
+  for (std::size_t i = table.tracked; i < table.slots.size(); ++i) always.push_back(key_of(table.slots[i]));
+  std::ranges::sort(always);
+  std::erase_if(places_, [&](const Place& place) { return std::ranges::binary_search(always, place.key); });
 }
 
 const DeadPlaces::Place* DeadPlaces::find(const VariableLocation& home) const {
@@ -118,9 +129,9 @@ const DeadPlaces::Place* DeadPlaces::find(const VariableLocation& home) const {
   } else {
     return nullptr;
   }
-  const auto known =
-      std::ranges::find_if(places_, [&](const Place& place) { return same_place(place.slot, slot); });
-  return known == places_.end() ? nullptr : &*known;
+  const Key key = key_of(slot);
+  const auto known = std::ranges::lower_bound(places_, key, {}, &Place::key);
+  return known == places_.end() || known->key != key ? nullptr : &*known;
 }
 
 void DeadPlaces::cut(std::vector<DebugVariableRange>& ranges) const {

@@ -3,6 +3,7 @@
 #include "core/describe/captured_variables.h"
 #include "core/describe/dead_places.h"
 #include "core/describe/debug_types.h"
+#include "core/describe/declared_variables.h"
 #include "core/describe/variable_places.h"
 #include "core/objects/object_reader.h"
 #include "core/objects/tuple_names.h"
@@ -12,21 +13,23 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
 namespace clr {
 namespace {
 
 // The object that holds captured variables. The user did not write it, but may want to look into it.
 constexpr std::string_view closure_name = "$closure";
+// What a range with a path costs.
+constexpr std::size_t steps_of_copy = 50;
 
-struct Local {
-  std::string name;
-  std::uint16_t slot = 0;
-  IlRange scope;
-  bool everywhere = false;
-  std::uint32_t row = 0; // of the PDB's LocalVariable
-};
+// By max_all_ranges: a long name takes the room of ranges.
+std::size_t weight_of(const DebugVariable& variable) {
+  return 1 + variable.ranges.size() + variable.name.size() / sizeof(DebugVariableRange);
+}
 
 // A home within a value that lies at `location`.
 bool move_by(VariableLocation& location, std::uint32_t offset) {
@@ -47,39 +50,41 @@ struct DebugVariables::Impl {
   struct Body {
     const CodeBlock& block;
     const Method& method;
-    TypeScope scope;
-    std::vector<Address> class_arguments, method_arguments;
     std::vector<debuginfo::Variable> variables;
-    std::shared_ptr<const IlMap> map;
+    std::vector<IlStretch> stretches; // of its map
     const PortablePdb* pdb = nullptr;
     std::uint32_t size = 0; // of the whole method
     std::vector<NativeRange> code;
-    std::int32_t arguments = 0; // `this` included
-    TypeUsePtr this_type;
-    std::vector<std::string> parameter_names;
-    TypeFinder::Signature signature;
+    DeclaredSignature signature;
     std::vector<TypeUsePtr> locals;
-    std::optional<DeadPlaces> dead;   // with the first reference
-    std::vector<DebugVariable> found; // offsets from the method's start
-    bool generic() const { return !class_arguments.empty() || !method_arguments.empty(); }
+    std::optional<std::vector<IlRange>> hoisted;                      // with the first state machine
+    std::optional<std::pair<IlRange, std::vector<NativeRange>>> last; // code of the last scope
+    std::optional<DeadPlaces> dead;                                   // with the first reference
+    std::vector<DebugVariable> found;                                 // offsets from the method's start
+    bool full = false; // a limit was told; nothing more is found
   };
 
   void describe(Body& body);
-  void read_signature(Body& body);
   void read_code(Body& body);
   void add_parameters(Body& body);
   void add_locals(Body& body);
   void add_captured(Body& body, const TypeUse& type, std::int32_t number,
                     const std::vector<NativeRange>& where, bool of_this);
-  void cut_dead(Body& body, const TypeUse& type, std::vector<DebugVariableRange>& ranges);
-  void emit(Body& body, std::string name, const TypeUse& type, std::vector<DebugVariableRange> ranges,
+  void cut_dead(Body& body, const TypeUse& type, std::vector<DebugVariableRange>& places);
+  void emit(Body& body, std::string name, const TypeUse& type, std::vector<DebugVariableRange> places,
             bool parameter, bool artificial, const std::vector<NativeRange>* scope);
-  std::vector<Local> named_locals(const Body& body);
   void omit_limit(const Body& body, OmittedPart part, std::string text);
+  bool is_full(Body& body);
+  std::vector<DebugVariableRange> homes(Body& body, std::int32_t number,
+                                        const std::vector<NativeRange>& where);
+  // Valid until the next call.
+  const std::vector<NativeRange>& code_of(Body& body, const IlRange& scope);
 
   Runtime& runtime;
   Omissions& omissions;
   DebugTypes types;
+  std::size_t ranges = 0, steps = 0; // see the limits
+  std::size_t closure_fields = max_closure_fields;
 };
 
 void DebugVariables::Impl::omit_limit(const Body& body, OmittedPart part, std::string text) {
@@ -90,47 +95,36 @@ void DebugVariables::Impl::omit_limit(const Body& body, OmittedPart part, std::s
                  .text = std::move(text)});
 }
 
-void DebugVariables::Impl::read_signature(Body& body) {
-  MethodNames& names = *runtime.names();
-  TypeFinder& finder = runtime.objects()->finder();
-  const Method& method = body.method;
-  if (method.method_table != 0) {
-    const RuntimeType& owner = names.types().type(method.method_table);
-    body.class_arguments = names.types().tables().generic_arguments(owner.table);
-    body.this_type = finder.of_handle(method.method_table);
+// Tells it once of a body: loops over variables end with it.
+bool DebugVariables::Impl::is_full(Body& body) {
+  if (body.full) return true;
+  std::string text;
+  if (body.found.size() >= max_variables)
+    text = fmt::format("a method has {} variables at most", max_variables);
+  else if (ranges >= max_all_ranges)
+    text = fmt::format("the variables of a module have {} places at most", max_all_ranges);
+  else if (steps >= max_all_steps)
+    text = "the places of the module's variables are too many to look through";
+  else
+    return false;
+  omit_limit(body, OmittedPart::variable, std::move(text));
+  return body.full = true;
+}
+
+std::vector<DebugVariableRange> DebugVariables::Impl::homes(Body& body, std::int32_t number,
+                                                            const std::vector<NativeRange>& where) {
+  const std::span<const debuginfo::Variable> entries = entries_of(body.variables, number);
+  if (entries.empty()) return {};
+  steps += entries.size() + where.size();
+  return homes_of(entries, where, body.code);
+}
+
+const std::vector<NativeRange>& DebugVariables::Impl::code_of(Body& body, const IlRange& scope) {
+  if (!body.last || body.last->first != scope) {
+    steps += body.stretches.size() + body.code.size();
+    body.last.emplace(scope, intersect(body.code, code_of_scope(body.stretches, scope, body.size)));
   }
-  if (method.method_desc != 0) body.method_arguments = names.method_arguments(method.method_desc);
-  body.scope = {.module = method.runtime_module,
-                .class_arguments = body.class_arguments,
-                .method_arguments = body.method_arguments};
-  body.signature = finder.method(rid_of(method.token), body.scope);
-  const std::size_t count = body.signature.parameters.size();
-  body.arguments = static_cast<std::int32_t>(count) + (body.signature.has_this ? 1 : 0);
-  body.parameter_names.assign(count, {});
-  std::vector<std::pair<TypeUsePtr*, std::uint32_t>> tuples; // with the Param token that may name elements
-  names.named_modules().at(method.runtime_module).metadata.with([&](MetadataNames& metadata_names) {
-    const Metadata& metadata = metadata_names.metadata();
-    const auto [first, last] = metadata.param_range(rid_of(method.token));
-    for (std::uint32_t i = first; i < last; ++i) {
-      const ParamRow row = metadata.param(metadata.param_at(i));
-      if (row.sequence > count) continue;
-      if (row.sequence != 0) body.parameter_names[row.sequence - 1u] = metadata.string(row.name);
-      // Row 0 is what the method returns.
-      TypeUsePtr& type =
-          row.sequence == 0 ? body.signature.return_type : body.signature.parameters[row.sequence - 1u];
-      if (type && has_tuple(*type->name))
-        tuples.emplace_back(&type, token_of(MetadataTable::param, metadata.param_at(i)));
-    }
-  });
-  TypeLayouts& layouts = runtime.objects()->layouts();
-  for (const auto& [type, token] : tuples) {
-    try {
-      *type = with_tuple_names(layouts, *type, layouts.tuple_names_of(method.runtime_module, token),
-                               body.generic());
-    } catch (const Error&) {
-      // Its elements have numbers.
-    }
-  }
+  return body.last->second;
 }
 
 void DebugVariables::Impl::read_code(Body& body) {
@@ -141,17 +135,18 @@ void DebugVariables::Impl::read_code(Body& body) {
                fmt::format("a method has {} places of variables at most", max_homes));
     body.variables.resize(max_homes);
   }
-  body.map = reader.il_map(body.block);
+  std::ranges::stable_sort(body.variables, {}, &debuginfo::Variable::number);
+  body.stretches = reader.il_map(body.block)->stretches();
   const MethodRegions regions = runtime.code()->regions(body.block);
   body.size =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(regions.hot_size + regions.cold_size, 0x7FFF'FFFF));
   const std::vector<std::uint32_t> entries = offsets_of(runtime.code()->functions(body.block), regions);
-  body.code = code_after_prologues(*body.map, entries, body.size);
+  body.code = code_after_prologues(body.stretches, entries, body.size);
 }
 
 void DebugVariables::Impl::describe(Body& body) {
   body.pdb = runtime.lines()->pdb_of(body.method.runtime_module);
-  read_signature(body);
+  body.signature = declared_signature(runtime, body.method);
   try {
     read_code(body);
   } catch (const Error& error) {
@@ -169,6 +164,7 @@ void DebugVariables::Impl::describe(Body& body) {
     omissions.add(OmittedPart::locals, body.method.shown_name(), "the locals", error);
   }
   locals.swap(body.found);
+  body.full = false;
   add_parameters(body);
   for (DebugVariable& local : locals) body.found.push_back(std::move(local));
   std::set<std::string> captured;
@@ -182,123 +178,100 @@ void DebugVariables::Impl::describe(Body& body) {
 
 // A reference is gone where the collector no longer looks for it, whatever the debug information says.
 void DebugVariables::Impl::cut_dead(Body& body, const TypeUse& type,
-                                    std::vector<DebugVariableRange>& ranges) {
-  const bool reached = !ranges.empty() && !ranges.front().path.empty();
-  if (ranges.empty() || (!reached && !type.is_reference() && type.kind != TypeUse::Kind::byref)) return;
+                                    std::vector<DebugVariableRange>& places) {
+  const bool reached = !places.empty() && !places.front().path.empty();
+  if (places.empty() || (!reached && !type.is_reference() && type.kind != TypeUse::Kind::byref)) return;
   if (!body.dead) {
     try {
       body.dead.emplace(*runtime.target(), runtime.code()->gc_info(body.block));
+      steps += body.dead->steps();
     } catch (const Error&) {
       body.dead.emplace(); // without GC info the debug information is believed
     }
   }
-  body.dead->cut(ranges);
+  body.dead->cut(places);
 }
 
 // One variable for each stretch of its scope, so that those of one name do not overlap.
 void DebugVariables::Impl::emit(Body& body, std::string name, const TypeUse& type,
-                                std::vector<DebugVariableRange> ranges, bool parameter, bool artificial,
+                                std::vector<DebugVariableRange> places, bool parameter, bool artificial,
                                 const std::vector<NativeRange>* scope) {
-  const auto is_full = [&] {
-    if (body.found.size() < max_variables) return false;
-    omit_limit(body, OmittedPart::variable, fmt::format("a method has {} variables at most", max_variables));
-    return true;
-  };
-  if (is_full()) return;
-  cut_dead(body, type, ranges);
+  if (is_full(body)) return;
+  steps += places.size();
+  cut_dead(body, type, places);
+  steps += places.size();
   DebugVariable variable{.name = std::move(name), .parameter = parameter, .artificial = artificial};
   variable.type = types.of(type);
   if (variable.type == no_debug_type) return;
   if (scope == nullptr) {
-    variable.ranges = std::move(ranges);
+    variable.ranges = std::move(places);
+    ranges += weight_of(variable);
     body.found.push_back(std::move(variable));
     return;
   }
   for (const NativeRange& part : *scope) {
-    if (is_full()) return;
+    if (is_full(body)) return;
     DebugVariable& made = body.found.emplace_back(variable);
     made.scope_begin = part.begin;
     made.scope_end = part.end;
-    made.ranges = within(ranges, part, body.code);
+    made.ranges = within(places, part, body.code);
+    ranges += weight_of(made);
   }
 }
 
 void DebugVariables::Impl::add_parameters(Body& body) {
   std::int32_t number = 0;
-  if (body.signature.has_this) {
-    TypeUsePtr type = body.this_type ? body.this_type : unknown_use();
+  if (body.signature.types.has_this) {
+    TypeUsePtr type = body.signature.this_type ? body.signature.this_type : unknown_use();
     const bool compilers = is_closure(*type->name) || is_state_machine(*type->name);
     TypeUse pointer{.kind = TypeUse::Kind::byref, .element = type, .name = type->name};
     const bool by_reference = type->kind == TypeUse::Kind::value || type->kind == TypeUse::Kind::number;
     emit(body, std::string(compilers ? closure_name : "this"), by_reference ? pointer : *type,
-         homes_of(body.variables, number, body.code, body.code), true, !compilers, nullptr);
+         homes(body, number, body.code), true, !compilers, nullptr);
     if (compilers) add_captured(body, *type, number, body.code, true);
     ++number;
   }
-  for (std::size_t i = 0; i < body.signature.parameters.size(); ++i, ++number) {
-    const TypeUse& type = *body.signature.parameters[i];
+  for (std::size_t i = 0; i < body.signature.types.parameters.size() && !is_full(body); ++i, ++number) {
+    const TypeUse& type = *body.signature.types.parameters[i];
     const TypeUse& target = type.kind == TypeUse::Kind::byref && type.element ? *type.element : type;
     // A local function takes its closure by reference and without a name.
     if (is_closure(*target.name) && target.method_table != 0 && (&target != &type || target.is_reference())) {
       add_captured(body, target, number, body.code, true);
       continue;
     }
-    std::string name = body.parameter_names[i];
+    std::string name = body.signature.parameter_names[i];
     if (name.empty()) name = fmt::format("arg{}", i + 1);
-    emit(body, std::move(name), type, homes_of(body.variables, number, body.code, body.code), true, false,
-         nullptr);
+    emit(body, std::move(name), type, homes(body, number, body.code), true, false, nullptr);
   }
-}
-
-std::vector<Local> DebugVariables::Impl::named_locals(const Body& body) {
-  std::vector<Local> locals;
-  const std::vector<LocalScope> scopes = body.pdb->local_scopes(body.method.token);
-  for (const LocalScope& scope : scopes) {
-    // The method's own scope: every other one is in it.
-    const bool everywhere = &scope == &scopes.front() && scope.range.start == 0 &&
-                            std::all_of(scopes.begin(), scopes.end(), [&](const LocalScope& other) {
-                              return other.range.end <= scope.range.end;
-                            });
-    for (LocalVariable& variable : body.pdb->variables(scope)) {
-      if (locals.size() >= max_variables) {
-        omit_limit(body, OmittedPart::locals, fmt::format("a method has {} locals at most", max_variables));
-        return locals;
-      }
-      if (variable.name.empty() || (variable.debugger_hidden && !is_closure_local(variable.name))) continue;
-      locals.push_back({.name = std::move(variable.name),
-                        .slot = variable.slot,
-                        .scope = scope.range,
-                        .everywhere = everywhere,
-                        .row = variable.row});
-    }
-  }
-  return locals;
 }
 
 void DebugVariables::Impl::add_locals(Body& body) {
-  if (body.pdb == nullptr) return;
+  if (body.pdb == nullptr || is_full(body)) return;
   const std::uint32_t signature = body.pdb->local_signature(body.method.token);
   if (signature == 0) return;
-  body.locals = runtime.objects()->finder().locals(signature, body.scope);
-  const std::vector<Local> locals = named_locals(body);
+  body.locals = runtime.objects()->finder().locals(signature, body.signature.scope());
+  const std::vector<DeclaredLocal> locals =
+      declared_locals(*body.pdb, body.method, max_variables, omissions, steps);
+  const std::int32_t arguments = body.signature.arguments();
   // Compilers that optimise do not name the local that holds a closure.
+  std::vector<bool> named_slots(std::max<std::size_t>(body.locals.size(), 0x1'0000));
+  for (const DeclaredLocal& local : locals) named_slots[local.slot] = true;
   for (std::size_t slot = 0; slot < body.locals.size(); ++slot) {
     const TypeUse& type = *body.locals[slot];
-    const bool named =
-        std::any_of(locals.begin(), locals.end(), [&](const Local& local) { return local.slot == slot; });
-    if (!named && is_closure(*type.name))
-      add_captured(body, type, body.arguments + static_cast<std::int32_t>(slot), body.code, false);
+    if (named_slots[slot] || !is_closure(*type.name)) continue;
+    if (is_full(body)) return;
+    add_captured(body, type, arguments + static_cast<std::int32_t>(slot), body.code, false);
   }
   // Optimising compilers let variables share a slot. Code that the JIT moved could then show the one's value
   // under the other's name.
   std::map<std::uint16_t, std::set<std::string>> names;
-  for (const Local& local : locals) names[local.slot].insert(local.name);
-  for (const Local& local : locals) {
+  for (const DeclaredLocal& local : locals) names[local.slot].insert(local.name);
+  for (const DeclaredLocal& local : locals) {
     if (local.slot >= body.locals.size() || names[local.slot].size() > 1) continue;
     const TypeUse& type = *body.locals[local.slot];
-    const std::int32_t number = body.arguments + local.slot;
-    std::vector<NativeRange> scope = body.code;
-    if (!local.everywhere) scope = intersect(body.code, code_of_scope(*body.map, local.scope, body.size));
+    const std::int32_t number = arguments + local.slot;
+    if (is_full(body)) return;
+    const std::vector<NativeRange>& scope = local.everywhere ? body.code : code_of(body, local.scope);
     if (is_closure_local(local.name) || is_closure(*type.name)) {
       add_captured(body, type, number, scope, false);
       continue;
@@ -308,47 +281,46 @@ void DebugVariables::Impl::add_locals(Body& body) {
     if (has_tuple(*type.name)) {
       try {
         named = with_tuple_names(runtime.objects()->layouts(), named, body.pdb->tuple_names(local.row),
-                                 body.generic());
+                                 body.signature.generic());
       } catch (const Error&) { // its elements have numbers
       }
     }
-    emit(body, local.name, *named, homes_of(body.variables, number, scope, body.code), false, false,
+    emit(body, local.name, *named, homes(body, number, scope), false, false,
          local.everywhere ? nullptr : &scope);
   }
 }
 
 void DebugVariables::Impl::add_captured(Body& body, const TypeUse& type, std::int32_t number,
                                         const std::vector<NativeRange>& where, bool of_this) {
-  std::vector<IlRange> hoisted;
-  if (of_this && body.pdb != nullptr && is_state_machine(*type.name))
-    hoisted = body.pdb->hoisted_scopes(body.method.token);
+  if (!body.hoisted && of_this && body.pdb != nullptr && is_state_machine(*type.name))
+    body.hoisted = body.pdb->hoisted_scopes(body.method.token);
   // A closure that is a value is its own home; one behind a reference, and what `this` or a byref points to,
   // is reached through a pointer.
   const bool by_pointer = of_this || type.is_reference();
-  for (const CapturedVariable& captured : captured_variables(runtime.objects()->layouts(), type, omissions)) {
+  const std::vector<DebugVariableRange> homes_of_closure = homes(body, number, where);
+  for (const CapturedVariable& captured :
+       captured_variables(runtime.objects()->layouts(), type, omissions, closure_fields)) {
     if (!of_this && captured.name == "this") continue; // the method has its own
-    std::vector<DebugVariableRange> ranges;
-    for (const DebugVariableRange& home : homes_of(body.variables, number, where, body.code)) {
+    if (is_full(body)) return;
+    steps += homes_of_closure.size() * steps_of_copy;
+    std::vector<DebugVariableRange> places;
+    for (const DebugVariableRange& home : homes_of_closure) {
       DebugVariableRange range = home;
       range.path = captured.path;
       if (!by_pointer) {
         if (!move_by(range.location, captured.path.front())) continue;
         range.path.erase(range.path.begin());
       }
-      ranges.push_back(std::move(range));
+      places.push_back(std::move(range));
     }
-    std::vector<NativeRange> scope = where;
-    bool everywhere = of_this;
-    if (captured.hoisted_scope && *captured.hoisted_scope < hoisted.size()) {
-      const IlRange il = hoisted[*captured.hoisted_scope];
-      if (il.end > il.start) {
-        scope = intersect(body.code, code_of_scope(*body.map, il, body.size));
-        everywhere = false;
-      }
+    const std::vector<NativeRange>* scope = of_this ? nullptr : &where;
+    if (of_this && is_state_machine(*type.name) && captured.hoisted_scope && body.hoisted &&
+        *captured.hoisted_scope < body.hoisted->size()) {
+      const IlRange il = (*body.hoisted)[*captured.hoisted_scope];
+      if (il.end > il.start) scope = &code_of(body, il);
     }
     const bool is_this = captured.name == "this";
-    emit(body, captured.name, *captured.type, std::move(ranges), is_this, is_this,
-         everywhere ? nullptr : &scope);
+    emit(body, captured.name, *captured.type, std::move(places), is_this, is_this, scope);
   }
 }
 
@@ -364,7 +336,8 @@ void DebugVariables::add(DebugBody& code, const CodeBlock& block, const Method& 
   try {
     Impl::Body body{.block = block, .method = method};
     impl_->describe(body);
-    if (body.signature.return_type) code.return_type = impl_->types.of(*body.signature.return_type);
+    if (body.signature.types.return_type)
+      code.return_type = impl_->types.of(*body.signature.types.return_type);
     const MethodRegions regions = impl_->runtime.code()->regions(block);
     // The part of the method that `code` is.
     const std::uint32_t before =

@@ -21,12 +21,20 @@ public:
 
   // Fills variables and return_type of `code`, a body of `method` found as `block`. A variable
   // that cannot be read is left out, and a variable without a home at an instruction has no range there,
-  // never a wrong one. No Error leaves. Cost: that of DebugInfoReader::variables, and some 10 reads for each
-  // type that is new.
+  // never a wrong one; what the limits below leave out is told in the omissions. No Error leaves. Cost: that
+  // of DebugInfoReader::variables, and some 10 reads for each type that is new.
   void add(DebugBody& code, const CodeBlock& block, const Method& method);
 
   static constexpr std::size_t max_variables = 10'000; // of one body, each stretch of a scope counted
   static constexpr std::size_t max_homes = 100'000;    // entries of one body's variable block
+
+  // Of all bodies of one module together, since hostile bodies may share one block and one map. A module has
+  // 50,000 bodies at most, and real bodies some 10 variables with 1 or 2 ranges each.
+  static constexpr std::size_t max_all_ranges = 5'000'000; // variables, and ranges in which they have a place
+  // Entries of blocks, stretches of maps and ranges of code that are gone through, once for each variable or
+  // scope. A generated method with 1,000 scopes and 100,000 stretches takes 100 million.
+  static constexpr std::size_t max_all_steps = 1'000'000'000;
+  static constexpr std::size_t max_closure_fields = 5'000'000; // that are looked at for captured variables
 
 private:
   struct Impl;

@@ -45,20 +45,22 @@ std::vector<HandlerPlace> handler_places(ExecutionManager& code, const CodeBlock
                                          const std::vector<SequencePoint>& points) {
   const std::vector<Address> entries = handler_entries(code, block);
   const MethodRegions regions = code.regions(block);
+  const std::vector<IlStretch> stretches = map.stretches();
   std::vector<HandlerPlace> places;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const BodyPart part = part_of(regions, entries[i]);
     const Address end = i + 1 < entries.size() ? std::min(entries[i + 1], part.end) : part.end;
     HandlerPlace place{.entry = entries[i], .begin = entries[i], .line = {}};
-    for (const IlStretch& stretch : map.stretches()) {
-      const Address begin = part.begin + (stretch.begin - part.offset);
-      const bool inside = stretch.begin >= part.offset && begin >= entries[i] && begin < end;
-      if (!inside) continue;
-      if (begin == entries[i] && stretch.position.mark == IlMark::prolog &&
-          stretch.end - stretch.begin < end - begin)
-        place.begin = begin + (stretch.end - stretch.begin);
-      if (stretch.position.mark != IlMark::mapped) continue;
-      const SequencePoint* const point = point_at(points, stretch.position.il).own;
+    const std::uint64_t first = part.offset + (entries[i] > part.begin ? entries[i] - part.begin : 0);
+    auto stretch = std::ranges::lower_bound(stretches, first, {}, &IlStretch::begin);
+    for (; stretch != stretches.end(); ++stretch) {
+      const Address begin = part.begin + (stretch->begin - part.offset);
+      if (begin >= end) break;
+      if (begin == entries[i] && stretch->position.mark == IlMark::prolog &&
+          stretch->end - stretch->begin < end - begin)
+        place.begin = begin + (stretch->end - stretch->begin);
+      if (stretch->position.mark != IlMark::mapped) continue;
+      const SequencePoint* const point = point_at(points, stretch->position.il);
       if (point == nullptr || point->hidden) continue;
       place.line = begin;
       break;

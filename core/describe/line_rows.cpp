@@ -2,8 +2,10 @@
 
 #include "core/describe/constructor_lines.h"
 #include "core/runtime/source_lines.h"
+#include "core/types/type_names.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace clr {
@@ -19,7 +21,7 @@ public:
     first_ = std::ranges::find_if(stretches_, [&](const IlStretch& stretch) { return visible(stretch); }) -
              stretches_.begin();
     // Of a method that only reads a field, say: the runtime, too, then shows the line at which it begins.
-    if (!map.maps_any() && !stretches_.empty()) only_ = point_at(points_, 0).visible;
+    if (!map.maps_any() && !stretches_.empty()) only_ = points_.at(0).visible;
   }
 
   // Nothing in the body belongs to a line.
@@ -55,7 +57,7 @@ public:
 
 private:
   LinePoint point_of(const IlStretch& stretch) const {
-    return stretch.position.mark == IlMark::mapped ? point_at(points_, stretch.position.il) : LinePoint();
+    return stretch.position.mark == IlMark::mapped ? points_.at(stretch.position.il) : LinePoint();
   }
   // Belongs to a line of its own.
   bool visible(const IlStretch& stretch) const {
@@ -114,7 +116,7 @@ private:
 
   const PortablePdb& pdb_;
   Address module_;
-  std::vector<SequencePoint> points_;
+  LinePoints points_;
   std::vector<IlStretch> stretches_;
   DocumentFiles& documents_;
   SourceFiles& files_;
@@ -124,14 +126,25 @@ private:
 
 } // namespace
 
-LinePoint point_at(const std::vector<SequencePoint>& points, std::uint32_t il_offset) {
-  auto after = std::ranges::upper_bound(points, il_offset, {}, &SequencePoint::il_offset);
-  LinePoint result;
-  while (after != points.begin() && result.visible == nullptr) {
-    --after;
-    if (result.own == nullptr) result.own = &*after;
-    if (!after->hidden) result.visible = &*after;
+const SequencePoint* point_at(const std::vector<SequencePoint>& points, std::uint32_t il_offset) {
+  const auto after = std::ranges::upper_bound(points, il_offset, {}, &SequencePoint::il_offset);
+  return after == points.begin() ? nullptr : &*std::prev(after);
+}
+
+LinePoints::LinePoints(std::vector<SequencePoint> points) : points_(std::move(points)) {
+  visible_.reserve(points_.size());
+  std::uint32_t last = 0;
+  for (const SequencePoint& point : points_) {
+    if (!point.hidden) last = static_cast<std::uint32_t>(visible_.size() + 1);
+    visible_.push_back(last);
   }
+}
+
+LinePoint LinePoints::at(std::uint32_t il_offset) const {
+  LinePoint result{.own = point_at(points_, il_offset)};
+  if (result.own == nullptr) return result;
+  const std::uint32_t last = visible_[static_cast<std::size_t>(result.own - points_.data())];
+  if (last != 0) result.visible = &points_[last - 1];
   return result;
 }
 

@@ -17,12 +17,26 @@
 
 namespace clr {
 
+// The last of `points`, which ascend, that begins at or before an IL offset; null: none. Cost: logarithmic.
+const SequencePoint* point_at(const std::vector<SequencePoint>& points, std::uint32_t il_offset);
+
 // The sequence point that stands for the code at an IL offset.
 struct LinePoint {
-  const SequencePoint* own = nullptr;     // the last that begins at or before it; null: none
+  const SequencePoint* own = nullptr;     // that of point_at()
   const SequencePoint* visible = nullptr; // the same without the hidden ones: what stack traces print
 };
-LinePoint point_at(const std::vector<SequencePoint>& points, std::uint32_t il_offset);
+
+// The sequence points of a method, ascending.
+class LinePoints {
+public:
+  explicit LinePoints(std::vector<SequencePoint> points);
+  // Valid as long as this. Cost: logarithmic.
+  LinePoint at(std::uint32_t il_offset) const;
+
+private:
+  std::vector<SequencePoint> points_;
+  std::vector<std::uint32_t> visible_; // of each: how many there are up to the last that is not hidden
+};
 
 // Symbols of a Module of the runtime's were found; 0: no. Cost: once per module that of SourceLines::pdb_of.
 bool has_symbols(Runtime& runtime, Address module);

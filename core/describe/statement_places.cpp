@@ -14,19 +14,37 @@
 
 namespace clr {
 
+namespace {
+// The statements of a method, to be asked for one line.
+class Statements {
+public:
+  Statements(std::span<const SequencePoint> points, std::uint32_t line) : line_(line) {
+    for (const SequencePoint& point : points)
+      if (!point.hidden) visible_.push_back(&point);
+    first_ = std::ranges::find(visible_, line, &SequencePoint::start_line);
+  }
+  Statements(const Statements&) = delete; // first_ is of its own visible_
+  Statements& operator=(const Statements&) = delete;
+
+  std::optional<StatementOfLine> at(std::uint32_t il) const {
+    if (visible_.empty()) return std::nullopt;
+    auto found = std::ranges::upper_bound(visible_, il, {}, &SequencePoint::il_offset);
+    // Code in front of the first statement, the prologue, is of that.
+    if (found != visible_.begin()) --found;
+    if ((*found)->start_line != line_) return std::nullopt;
+    return StatementOfLine{(*found)->il_offset, found == first_};
+  }
+
+private:
+  std::uint32_t line_;
+  std::vector<const SequencePoint*> visible_;
+  std::vector<const SequencePoint*>::const_iterator first_; // of the line
+};
+} // namespace
+
 std::optional<StatementOfLine> statement_of_line(std::span<const SequencePoint> points, std::uint32_t il,
                                                  std::uint32_t line) {
-  const SequencePoint* at = nullptr;
-  bool first = true;
-  for (const SequencePoint& point : points) {
-    if (point.hidden) continue;
-    // Code in front of the first statement, the prologue, is of that.
-    if (at != nullptr && point.il_offset > il) break;
-    if (at != nullptr && at->start_line == line) first = false;
-    at = &point;
-  }
-  if (at == nullptr || at->start_line != line) return std::nullopt;
-  return StatementOfLine{at->il_offset, first};
+  return Statements(points, line).at(il);
 }
 
 namespace {
@@ -38,12 +56,13 @@ std::optional<StatementOfLine> find_statement(StatementPlace& place, Runtime& ru
   const IlPosition position = reader.il_position(block, NativeOffsetKind::exact);
   place.il = position.il;
   place.prologue = position.mark != IlMark::mapped;
-  if (!place.prologue) return statement_of_line(points, place.il, line);
+  const Statements statements(points, line);
+  if (!place.prologue) return statements.at(place.il);
   const std::uint64_t native = runtime.code()->relative_offset(block);
   for (const IlStretch& stretch : reader.il_map(block)->stretches()) {
     if (stretch.begin < native || stretch.position.mark != IlMark::mapped) continue;
     place.il = stretch.position.il;
-    if (const auto found = statement_of_line(points, place.il, line)) return found;
+    if (const auto found = statements.at(place.il)) return found;
   }
   return std::nullopt;
 }

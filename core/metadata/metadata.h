@@ -1,10 +1,12 @@
 // ECMA-335 metadata: root, streams, heaps, table rows. Rows are decoded on request; nothing is indexed
-// beforehand. Source: ECMA-335 II.22 and II.24.
+// beforehand, and tables that are not sorted at the first search. Source: ECMA-335 II.22 and II.24.
 #pragma once
 
 #include "core/memory/byte_range.h"
+#include "core/metadata/row_index.h"
 #include "core/metadata/tables.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -142,7 +144,8 @@ public:
   // Content of a #US entry as UTF-16 code units.
   std::u16string user_string(std::uint32_t offset) const;
 
-  // Navigation. Binary searches: about log2(rows) cells, on at most 4 pages for CoreLib.
+  // Navigation. Binary searches: about log2(rows) cells, on at most 4 pages for CoreLib. Pointer tables and
+  // tables of edited modules may be in any order: the first search in one reads all of its rows.
   // Rid of the TypeDef that owns a method; 0 when none does.
   std::uint32_t owner_of_method(std::uint32_t method_rid) const;
   // The methods of a type as rids [first, last). When there is a MethodPtr table, they are its rows (use
@@ -163,7 +166,8 @@ public:
   std::uint32_t param_at(std::uint32_t list_index) const;
   // Generic parameters of a TypeDef or MethodDef token as rids [first, last), in the order of their numbers.
   std::pair<std::uint32_t, std::uint32_t> generic_params(std::uint32_t owner_token) const;
-  // Attributes of a MethodDef, Field, Param or TypeDef token as rids [first, last).
+  // Attributes of a MethodDef, Field, Param or TypeDef token as rids [first, last). Of an edited module the
+  // first ones that follow each other.
   std::pair<std::uint32_t, std::uint32_t> custom_attributes(std::uint32_t owner_token) const;
   // Whether `token` is a row that exists.
   bool valid(std::uint32_t token) const;
@@ -173,8 +177,7 @@ public:
   static constexpr std::size_t max_string = 4096;                  // bytes of one name
   static constexpr std::size_t max_user_string = 16 * 1024 * 1024; // bytes
   static constexpr std::uint32_t max_rows = 0x00ff'ffff; // the largest row number that fits into a token
-  static constexpr std::uint32_t max_pointer_rows =
-      1'000'000; // in tables that must be searched from the start
+  static constexpr std::uint32_t max_pointer_rows = 1'000'000; // in tables that are not sorted
 
 private:
   struct Row;
@@ -187,7 +190,11 @@ private:
   Row row(MetadataTable table, std::uint32_t rid) const;
   std::pair<std::uint32_t, std::uint32_t> list_range(MetadataTable owner, std::uint32_t rid, unsigned column,
                                                      MetadataTable list, MetadataTable pointers) const;
-  // Rows of a table that is sorted by its owner column.
+  // Of a table in any order: the first row that has `value` in `column`, and those right behind it that have
+  // it too, as [first, last); {rows + 1, rows + 1} when there is none.
+  std::pair<std::uint32_t, std::uint32_t> rows_with(MetadataTable table, unsigned column,
+                                                    std::uint32_t value) const;
+  // Rows of a table that is sorted by its owner column, or of an edited module.
   std::pair<std::uint32_t, std::uint32_t> rows_of_owner(MetadataTable table, unsigned column,
                                                         std::uint32_t owner) const;
   ByteRange heap_entry(const ByteRange& heap, std::uint32_t index) const;
@@ -197,6 +204,7 @@ private:
   std::vector<Stream> streams_;
   bool uncompressed_ = false;
   ByteRange strings_, blobs_, guids_, user_strings_, tables_;
+  std::shared_ptr<RowIndexes> indexes_ = std::make_shared<RowIndexes>();
   RowCounts rows_{};
   TableLayouts layouts_{};
   std::array<std::uint64_t, table_count> table_offset_{}; // within tables_

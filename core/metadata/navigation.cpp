@@ -13,13 +13,28 @@ constexpr unsigned field_list = 4, method_list = 5, constant_parent = 2, param_l
 
 } // namespace
 
+std::pair<std::uint32_t, std::uint32_t> Metadata::rows_with(MetadataTable table, unsigned column,
+                                                            std::uint32_t value) const {
+  const std::uint32_t count = rows(table);
+  if (count > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of a table that is not sorted");
+  const auto value_of = [&](std::uint32_t rid) { return cell(table, rid, column); };
+  const RowIndexes::Rids& rids = indexes_->of(table, column, count, value_of);
+  const auto found = std::ranges::lower_bound(rids, value, {}, value_of);
+  if (found == rids.end() || value_of(*found) != value) return {count + 1, count + 1};
+  const std::uint32_t first = *found;
+  const auto in_run = [&](std::uint32_t rid) { // those in the index come in the order of rids
+    const std::uint32_t indexed = found[rid - first];
+    return indexed == rid && value_of(indexed) == value;
+  };
+  const auto left = static_cast<std::uint32_t>(rids.end() - found);
+  return {first, first + partition_point(left - 1, [&](std::uint32_t i) { return in_run(first + i); })};
+}
+
 std::uint32_t Metadata::owner_of_method(std::uint32_t method_rid) const {
   if (method_rid == 0 || method_rid > rows(MetadataTable::method_def)) return 0;
   std::uint32_t index = method_rid;
   if (const std::uint32_t pointers = rows(MetadataTable::method_ptr); pointers != 0) {
-    if (pointers > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of MethodPtr");
-    index = 1;
-    while (index <= pointers && cell(MetadataTable::method_ptr, index, 0) != method_rid) ++index;
+    index = rows_with(MetadataTable::method_ptr, 0, method_rid).first;
     if (index > pointers) return 0;
   }
   // The last type whose list begins at or before the method: the list of an empty type begins where the next
@@ -79,16 +94,12 @@ std::uint32_t Metadata::param_at(std::uint32_t list_index) const {
 
 std::uint32_t Metadata::encloser_of(std::uint32_t type_rid) const {
   const std::uint32_t count = rows(MetadataTable::nested_class);
-  std::uint32_t found = 0;
-  if (uncompressed_) { // edited modules append rows out of order
-    if (count > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of NestedClass");
-    for (found = 1; found <= count && cell(MetadataTable::nested_class, found, nested_type) != type_rid;)
-      ++found;
-  } else {
-    found = partition_point(count, [&](std::uint32_t rid) {
-      return cell(MetadataTable::nested_class, rid, nested_type) < type_rid;
-    });
-  }
+  // Edited modules append rows out of order.
+  const std::uint32_t found = uncompressed_
+                                  ? rows_with(MetadataTable::nested_class, nested_type, type_rid).first
+                                  : partition_point(count, [&](std::uint32_t rid) {
+                                      return cell(MetadataTable::nested_class, rid, nested_type) < type_rid;
+                                    });
   if (found > count || cell(MetadataTable::nested_class, found, nested_type) != type_rid) return 0;
   return cell(MetadataTable::nested_class, found, enclosing_type);
 }
@@ -97,16 +108,16 @@ std::pair<std::uint32_t, std::uint32_t> Metadata::rows_of_owner(MetadataTable ta
                                                                 std::uint32_t owner) const {
   const std::uint32_t count = rows(table);
   const auto owner_at = [&](std::uint32_t rid) { return cell(table, rid, column); };
-  std::uint32_t first = 1;
-  if (uncompressed_) {
-    if (count > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of an edited module");
-    while (first <= count && owner_at(first) != owner) ++first;
-  } else {
-    first = partition_point(count, [&](std::uint32_t rid) { return owner_at(rid) < owner; });
-  }
-  std::uint32_t last = first;
-  while (last <= count && owner_at(last) == owner) ++last;
-  return {first, last};
+  if (uncompressed_) return rows_with(table, column, owner);
+  const std::uint32_t first =
+      partition_point(count, [&](std::uint32_t rid) { return owner_at(rid) < owner; });
+  if (first > count || owner_at(first) != owner) return {first, first};
+  // Nearly all owners have a few rows: looks 1, 2, 4 rows ahead, then between the last two places.
+  std::uint32_t ahead = 1;
+  while (first + ahead <= count && owner_at(first + ahead) == owner) ahead *= 2;
+  const std::uint32_t known = first + ahead / 2, end = std::min(first + ahead, count + 1);
+  return {first, known + partition_point(end - known - 1,
+                                         [&](std::uint32_t i) { return owner_at(known + i) == owner; })};
 }
 
 std::pair<std::uint32_t, std::uint32_t> Metadata::generic_params(std::uint32_t owner_token) const {

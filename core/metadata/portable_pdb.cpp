@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
+#include <map>
 #include <string_view>
+#include <utility>
 
 namespace clr {
 namespace {
@@ -33,6 +36,7 @@ public:
   }
 
   std::uint32_t local_signature() const { return local_signature_; }
+  std::uint32_t il_offset() const { return il_offset_; } // of the last point; 0 before the first
 
   bool next(SequencePoint& point) {
     if (reader_.at_end()) return false;
@@ -85,14 +89,36 @@ private:
   std::int64_t column_ = 0;
 };
 
+// A place in the points of a method.
+struct PointMark {
+  PointReader reader; // before the next point
+  std::size_t count = 0;
+  std::optional<SequencePoint> visible; // the last one
+};
+constexpr std::size_t points_between_marks = 256;
+
+// Stands for the document of a method's row, which several rows with one blob have each their own of. Greater
+// than any number in a blob.
+constexpr std::uint32_t document_of_row = 0xffff'ffff;
+
 } // namespace
+
+// Methods whose points do not reach to a second mark are not kept.
+struct PortablePdb::PointMarks {
+  // By blob, and whether the row has the document.
+  std::map<std::pair<std::uint32_t, bool>, std::vector<PointMark>> of;
+  std::size_t count = 0;
+};
+
+PortablePdb::~PortablePdb() = default;
 
 std::string to_string(const PdbId& id) {
   return fmt::format("{}/{:08x}", to_string(id.guid), id.stamp);
 }
 
 PortablePdb::PortablePdb(MappedFile file, std::vector<std::byte> bytes, std::string name)
-    : file_(std::move(file)), bytes_(std::move(bytes)), name_(std::move(name)) {
+    : file_(std::move(file)), bytes_(std::move(bytes)), name_(std::move(name)),
+      marks_(std::make_unique<PointMarks>()) {
   read_header();
 }
 
@@ -147,13 +173,19 @@ void PortablePdb::read_header() {
                      assembly_rows(MetadataTable::method_def)));
 }
 
-metadata::Blob PortablePdb::points_blob(std::uint32_t method, std::uint32_t& document) const {
+PortablePdb::PointsPlace PortablePdb::points_place(std::uint32_t method) const {
   const std::uint32_t row = rid_of(method);
   if (table_of(method) != MetadataTable::method_def || row == 0 ||
       row > metadata_->rows(MetadataTable::method_debug_information))
     return {};
-  document = metadata_->cell(MetadataTable::method_debug_information, row, points_document);
-  return metadata_->blob(metadata_->cell(MetadataTable::method_debug_information, row, points_blob_column));
+  return {.document = metadata_->cell(MetadataTable::method_debug_information, row, points_document),
+          .blob = metadata_->cell(MetadataTable::method_debug_information, row, points_blob_column)};
+}
+
+metadata::Blob PortablePdb::points_blob(std::uint32_t method, std::uint32_t& document) const {
+  const PointsPlace place = points_place(method);
+  document = place.document;
+  return metadata_->blob(place.blob);
 }
 
 // Calls `use` with each point until it returns false.
@@ -183,13 +215,38 @@ std::vector<SequencePoint> PortablePdb::sequence_points(std::uint32_t method) co
 
 std::optional<SequencePoint> PortablePdb::sequence_point(std::uint32_t method,
                                                          std::uint32_t il_offset) const {
-  std::optional<SequencePoint> found;
-  each_point(method, [&](const SequencePoint& point) {
-    if (point.il_offset > il_offset) return false;
-    if (!point.hidden) found = point;
-    return true;
+  return guarded([&]() -> std::optional<SequencePoint> {
+    const PointsPlace place = points_place(method);
+    const metadata::Blob blob = metadata_->blob(place.blob);
+    if (blob.size() == 0) return std::nullopt;
+    const std::pair key(place.blob, place.document != 0);
+    const auto known = marks_->of.find(key);
+    std::optional<PointMark> at;
+    if (known != marks_->of.end()) {
+      const auto behind = std::ranges::upper_bound(
+          known->second, il_offset, {}, [](const PointMark& mark) { return mark.reader.il_offset(); });
+      if (behind != known->second.begin()) at = *std::prev(behind);
+    }
+    if (!at) at.emplace(PointMark{.reader = PointReader(blob.lent(), key.second ? document_of_row : 0)});
+    std::size_t next = points_between_marks * (known == marks_->of.end() ? 1 : known->second.size() + 1);
+    SequencePoint point;
+    while (at->reader.next(point)) {
+      if (at->count == max_sequence_points) throw Error(ErrorKind::corrupt, "too many sequence points");
+      if (point.il_offset > il_offset) break;
+      if (!point.hidden) at->visible = point;
+      if (++at->count != next) continue;
+      if (marks_->count == max_point_marks) {
+        *marks_ = {};
+        next = 0; // the next question begins anew
+        continue;
+      }
+      marks_->of[key].push_back(*at);
+      ++marks_->count;
+      next += points_between_marks;
+    }
+    if (at->visible && at->visible->document == document_of_row) at->visible->document = place.document;
+    return at->visible;
   });
-  return found;
 }
 
 std::uint32_t PortablePdb::local_signature(std::uint32_t method) const {
@@ -212,11 +269,12 @@ std::string PortablePdb::document_name(std::uint32_t row) const {
     const std::uint8_t separator = reader.u8();
     if (separator > max_separator) reader.fail("separator of a document name is not ASCII");
     for (bool first = true; !reader.at_end(); first = false) {
-      if (!first && separator != 0) name += static_cast<char>(separator);
+      const bool separated = !first && separator != 0;
       // Index 0 is an empty part: the part before the first slash of a path.
       const metadata::Blob part = metadata_->blob(reader.compressed_unsigned());
-      if (part.size() > max_document_name - std::min(name.size(), max_document_name))
+      if (name.size() + (separated ? 1 : 0) + part.size() > max_document_name)
         reader.fail("document name too long");
+      if (separated) name += static_cast<char>(separator);
       name.append(reinterpret_cast<const char*>(part.lent().data()), part.lent().size());
     }
     return name;

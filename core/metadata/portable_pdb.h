@@ -4,7 +4,8 @@
 //
 // Cost: no reads of the target. Opening reads only headers, however many rows there are. A question about a
 // method is a binary search in one table (about 20 cells) and the decoding of the method's own blob. No
-// answer is kept.
+// answer is kept but for places in the points of long methods, from where sequence_point() goes on; questions
+// must therefore come from one thread at a time.
 // Faults: Error{corrupt} whose text begins with the name of the PDB. They carry no address, because a file
 // has no address in the target.
 #pragma once
@@ -85,6 +86,7 @@ public:
                                            std::uint64_t most_copied = max_copied_file);
   // The same over bytes, which it keeps; `name` is for messages.
   static std::unique_ptr<PortablePdb> of_bytes(std::vector<std::byte> bytes, std::string name);
+  ~PortablePdb();
 
   const std::string& name() const { return name_; }
   const PdbId& id() const { return id_; }
@@ -105,20 +107,22 @@ public:
   // All sequence points in the order of their IL offsets, including hidden ones.
   std::vector<SequencePoint> sequence_points(std::uint32_t method) const;
   // The point for an IL offset, by the rule of System.Diagnostics.StackTrace: the last visible point that
-  // begins at or before the offset. Nothing when there is none. Decodes the points up to the offset.
+  // begins at or before the offset. Nothing when there is none. Decodes the points up to the offset; of
+  // those of a long method that were decoded before, only some hundred.
   std::optional<SequencePoint> sequence_point(std::uint32_t method, std::uint32_t il_offset) const;
   // Row of StandAloneSig with the types of the locals; 0 when there are no locals or no sequence points.
   std::uint32_t local_signature(std::uint32_t method) const;
 
-  // Scopes; an outer scope comes before the scopes in it.
+  // Scopes; an outer scope comes before the scopes in it. More than max_scopes are a fault.
   std::vector<LocalScope> local_scopes(std::uint32_t method) const;
-  std::vector<LocalVariable> variables(const LocalScope& scope) const;
+  // The first `most` of a scope, of the rows of first_variable on.
+  std::vector<LocalVariable> variables(const LocalScope& scope, std::size_t most = max_locals) const;
   std::vector<LocalConstant> constants(const LocalScope& scope) const;
   // The names that the source gives to the elements of tuples in the type of the variable in that row of
   // LocalVariable, those of inner tuples behind those of outer ones; "" for an element without a name. Empty
   // when there are none.
   std::vector<std::string> tuple_names(std::uint32_t variable_row) const;
-  // Variables whose scope contains the IL offset, outer ones first.
+  // Variables whose scope contains the IL offset, outer ones first; the first max_locals.
   std::vector<LocalVariable> locals(std::uint32_t method, std::uint32_t il_offset) const;
 
   // For the MoveNext of a state machine (async method, iterator): the token of the method that the user
@@ -151,8 +155,11 @@ public:
   std::optional<metadata::Blob> custom_debug_information(std::uint32_t parent,
                                                          const metadata::Guid& kind) const;
 
-  static constexpr std::size_t max_copied_file = 16u << 20;     // bytes; few are larger
-  static constexpr std::size_t max_sequence_points = 1u << 20;  // of one method; real ones have thousands
+  static constexpr std::size_t max_copied_file = 16u << 20;    // bytes; few are larger
+  static constexpr std::size_t max_sequence_points = 1u << 20; // of one method; real ones have thousands
+  static constexpr std::size_t max_point_marks = 16u << 10;    // each of a hundred bytes, after 256 points
+  // Of one method; real ones have hundreds, and thousands where the code was generated.
+  static constexpr std::size_t max_scopes = 50'000, max_locals = 50'000;
   static constexpr std::size_t max_tuple_names = 4'096;         // of one variable
   static constexpr std::size_t max_document_name = 32 * 1024;   // bytes
   static constexpr std::size_t max_document_hash = 64;          // bytes; SHA-512 has as many
@@ -164,6 +171,10 @@ public:
 private:
   PortablePdb(MappedFile file, std::vector<std::byte> bytes, std::string name);
   void read_header();
+  struct PointsPlace {
+    std::uint32_t document = 0, blob = 0; // as in the method's row
+  };
+  PointsPlace points_place(std::uint32_t method) const; // a blob of 0: there is none
   metadata::Blob points_blob(std::uint32_t method, std::uint32_t& document) const;
   template<typename Use>
   void each_point(std::uint32_t method, Use use) const;
@@ -192,6 +203,8 @@ private:
   PdbId id_;
   std::uint32_t entry_point_ = 0;
   RowCounts assembly_rows_{};
+  struct PointMarks;
+  std::unique_ptr<PointMarks> marks_;
 };
 
 } // namespace clr

@@ -96,6 +96,7 @@ std::vector<LocalScope> PortablePdb::local_scopes(std::uint32_t method) const {
     std::vector<LocalScope> scopes;
     for (std::uint32_t row = first_row(MetadataTable::local_scope, scope_method, rid_of(method));
          row <= rows && method_of(row) == rid_of(method); ++row) {
+      if (scopes.size() == max_scopes) throw Error(ErrorKind::corrupt, "too many scopes of one method");
       const auto [first_variable, last_variable] =
           scope_list(row, scope_variables, MetadataTable::local_variable);
       const auto [first_constant, last_constant] =
@@ -112,10 +113,10 @@ std::vector<LocalScope> PortablePdb::local_scopes(std::uint32_t method) const {
   });
 }
 
-std::vector<LocalVariable> PortablePdb::variables(const LocalScope& scope) const {
+std::vector<LocalVariable> PortablePdb::variables(const LocalScope& scope, std::size_t most) const {
   return guarded([&] {
     std::vector<LocalVariable> found;
-    for (std::uint32_t row = scope.first_variable; row < scope.last_variable; ++row) {
+    for (std::uint32_t row = scope.first_variable; row < scope.last_variable && found.size() < most; ++row) {
       const auto cell = [&](unsigned column) {
         return metadata_->cell(MetadataTable::local_variable, row, column);
       };
@@ -149,7 +150,7 @@ std::vector<LocalVariable> PortablePdb::locals(std::uint32_t method, std::uint32
   std::vector<LocalVariable> found;
   for (const LocalScope& scope : local_scopes(method)) {
     if (!scope.range.contains(il_offset)) continue;
-    std::vector<LocalVariable> of_scope = variables(scope);
+    std::vector<LocalVariable> of_scope = variables(scope, max_locals - found.size());
     std::move(of_scope.begin(), of_scope.end(), std::back_inserter(found));
   }
   return found;

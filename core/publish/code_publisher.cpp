@@ -202,7 +202,7 @@ void CodePublisher::enter(const OwnedModule& owned, ModuleId id) {
     state.spans[section.begin] = {section.end, id, owned.owner.unknown};
   for (std::size_t i = 0; i < owned.module.size(); ++i) {
     const Address start = owned.module[i].start;
-    if (!owned.owner.image)
+    if (!owned.owner.image && owned.module[i].function)
       if (KnownBodies::Body* const known = state.bodies.find(start)) known->module = id;
     if (const auto stub = state.stubs.find(start); stub != state.stubs.end()) stub->second = id;
   }

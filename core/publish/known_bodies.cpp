@@ -22,13 +22,29 @@ KnownBodies::Body* KnownBodies::find(Address heap, Address start) {
 
 KnownBodies::Body* KnownBodies::find(Address start) {
   // The nearest one has it, unless the map of sections lies.
-  for (auto heap = heaps_.upper_bound(start); heap != heaps_.begin();)
-    if (Body* const found = find_in((--heap)->second, start)) return found;
-  return nullptr;
+  const auto behind = heaps_.upper_bound(start);
+  if (behind == heaps_.begin()) return nullptr;
+  if (Body* const found = find_in(std::prev(behind)->second, start)) return found;
+  const auto stray = strays_.upper_bound({start, start});
+  if (stray == strays_.begin() || std::prev(stray)->first != start) return nullptr;
+  return find(std::prev(stray)->second, start);
+}
+
+KnownBodies::Heaps::iterator KnownBodies::heap_at(Address begin) {
+  const auto [heap, is_new] = heaps_.try_emplace(begin);
+  if (!is_new || heap == heaps_.begin()) return heap;
+  const auto before = std::prev(heap), next = std::next(heap);
+  auto body = std::ranges::lower_bound(before->second.bodies, begin, {}, &Body::start);
+  for (; body != before->second.bodies.end() && (next == heaps_.end() || body->start < next->first); ++body)
+    strays_.emplace(body->start, before->first);
+  return heap;
 }
 
 void KnownBodies::add(Address heap, const Body& body) {
-  std::vector<Body>& bodies = heaps_[heap].bodies;
+  const auto place = heap_at(heap), next = std::next(place);
+  if (heap <= body.start && next != heaps_.end() && next->first <= body.start)
+    strays_.emplace(body.start, heap);
+  std::vector<Body>& bodies = place->second.bodies;
   if (bodies.empty() || bodies.back().start < body.start) {
     bodies.push_back(body);
     ++size_;
@@ -50,13 +66,18 @@ void KnownBodies::remove(Address heap, Address start) {
   const auto at = std::ranges::lower_bound(bodies, start, {}, &Body::start);
   if (at == bodies.end() || at->start != start) return;
   bodies.erase(at);
+  strays_.erase({start, heap});
   --size_;
   if (bodies.empty()) heaps_.erase(known);
 }
 
 void KnownBodies::remove_if(const std::function<bool(Address heap, const Body&)>& gone) {
   for (auto heap = heaps_.begin(); heap != heaps_.end();) {
-    size_ -= std::erase_if(heap->second.bodies, [&](const Body& body) { return gone(heap->first, body); });
+    size_ -= std::erase_if(heap->second.bodies, [&](const Body& body) {
+      const bool goes = gone(heap->first, body);
+      if (goes) strays_.erase({body.start, heap->first});
+      return goes;
+    });
     heap = heap->second.bodies.empty() ? heaps_.erase(heap) : std::next(heap);
   }
 }

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -28,7 +30,8 @@ public:
   // The body that starts at `start` in a heap, which is called by the begin of its section; null if none.
   // Valid until a body is added or removed. Cost: constant for the next one in order, else logarithmic.
   Body* find(Address heap, Address start);
-  // The same without the heap.
+  // The same without the heap: of those that begin at or before `start`, the last one that has it. Cost:
+  // logarithmic, also where there is none.
   Body* find(Address start);
   // Enters a body, or another in its place.
   void add(Address heap, const Body& body);
@@ -51,9 +54,14 @@ private:
     std::vector<Body> bodies; // ascending
     std::size_t next = 0;     // behind the one that was found last
   };
+  using Heaps = std::map<Address, Heap>;
   static Body* find_in(Heap& heap, Address start);
+  Heaps::iterator heap_at(Address begin); // which it makes when there is none
 
-  std::map<Address, Heap> heaps_;
+  Heaps heaps_;
+  // Bodies, by start and heap, behind the begin of another heap that is nearer to them: only where the map of
+  // sections lies. Those before their own heap are in none.
+  std::set<std::pair<Address, Address>> strays_;
   std::size_t size_ = 0;
 };
 

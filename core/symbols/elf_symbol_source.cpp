@@ -6,6 +6,7 @@
 #include "core/memory/text_encoding.h"
 
 #include <algorithm>
+#include <cstring>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
@@ -13,6 +14,8 @@
 #include <gelf.h>
 #include <limits>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace clr {
@@ -22,10 +25,15 @@ struct DwarfEnd {
   void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
 };
 
+// No more of a text than a table takes, with the byte that shows that it was cut.
+std::string_view text_of(const char* text) {
+  return {text, strnlen(text, max_symbol_name + 1)};
+}
+
 struct Function {
   std::uint64_t address = 0, size = 0;
   unsigned rank = 0; // the alias with the lowest rank is shown
-  const char* name = nullptr;
+  std::string_view name;
 };
 
 class ElfReader {
@@ -84,7 +92,7 @@ private:
       functions_.push_back({address, symbol.st_size,
                             (type == STT_NOTYPE ? 16u : 0u) + (binding == STB_LOCAL ? 8u : 0u) +
                                 underscores * 2 + (binding == STB_WEAK ? 1u : 0u),
-                            name});
+                            text_of(name)});
     }
   }
 
@@ -114,8 +122,7 @@ private:
         collect(section, header);
     }
     std::ranges::sort(functions_, [](const Function& a, const Function& b) {
-      return std::tuple(a.address, a.rank, std::string_view(a.name)) <
-             std::tuple(b.address, b.rank, std::string_view(b.name));
+      return std::tie(a.address, a.rank, a.name) < std::tie(b.address, b.rank, b.name);
     });
     const auto aliases = std::ranges::unique(functions_, {}, &Function::address);
     functions_.erase(aliases.begin(), aliases.end());
@@ -179,6 +186,7 @@ private:
       Dwarf_Addr address = 0;
       return row != nullptr && dwarf_lineaddr(row, &address) == 0 ? std::optional(address) : std::nullopt;
     };
+    std::unordered_map<const char*, SymbolTableBuilder::Name> files; // the texts of libdw stay where they are
     for (std::size_t i = 0; i + 1 < count; ++i) {
       if (++rows_ > max_elf_line_rows) return;
       Dwarf_Line* row = dwarf_onesrcline(lines, i);
@@ -191,7 +199,11 @@ private:
       // Line 0 means code that belongs to no line.
       if (dwarf_lineno(row, &line) != 0 || line <= 0) continue;
       const char* file = dwarf_linesrc(row, nullptr, nullptr);
-      if (file != nullptr && builder.add_line(*begin, *end - *begin, file, static_cast<std::uint32_t>(line)))
+      if (file == nullptr) continue;
+      if (files.size() >= max_elf_files) files.clear();
+      const auto [known, is_new] = files.try_emplace(file);
+      if (is_new) known->second = builder.name(text_of(file));
+      if (builder.add_line(*begin, *end - *begin, known->second, static_cast<std::uint32_t>(line)))
         ++source_.lines;
     }
   }

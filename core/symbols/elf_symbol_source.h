@@ -22,6 +22,7 @@ struct ElfSymbolSource {
 
 constexpr std::size_t max_elf_symbols = 1u << 23;   // functions of one file
 constexpr std::size_t max_elf_line_rows = 1u << 25; // rows of its line tables
+constexpr std::size_t max_elf_files = 1u << 16;     // source files of a line table that are kept at once
 
 // Reads the executable or shared object at `path`; a file with nothing but debug information (.debug) is
 // accepted too. Throws Error{io}; Error{corrupt} when it is no ELF file; Error{unsupported_contract} for a

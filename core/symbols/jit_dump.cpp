@@ -48,12 +48,12 @@ private:
 struct Line {
   std::uint64_t offset = 0;
   std::uint32_t line = 0;
-  std::string_view file;
+  SymbolTableBuilder::Name file;
 };
 
 struct Code {
   std::uint64_t size = 0;
-  std::string_view name;
+  SymbolTableBuilder::Name name;
   std::vector<Line> lines; // sorted
 };
 
@@ -144,7 +144,7 @@ private:
     const auto name = body.text(load_size);
     if (!name) return malformed(JitDump::endless_name);
     if (!check_code(address, size)) return;
-    Code code{.size = size, .name = *name};
+    Code code{.size = size, .name = builder_->name(*name)};
     if (const auto known = pending_.find(address); known != pending_.end()) {
       code.lines = std::move(known->second);
       pending_.erase(known);
@@ -171,7 +171,7 @@ private:
     if (count > (body.size() - debug_info_size) / (line_size + 1)) return malformed(JitDump::lying_count);
     std::vector<Line> lines;
     lines.reserve(static_cast<std::size_t>(count));
-    std::string_view file;
+    SymbolTableBuilder::Name file;
     std::size_t at = debug_info_size;
     for (std::uint64_t i = 0; i < count; ++i) {
       if (body.size() - at < line_size) return malformed(JitDump::short_record);
@@ -179,7 +179,7 @@ private:
       const std::uint32_t line = body.u32(at + 8);
       const auto text = body.text(at + line_size);
       if (!text) return malformed(JitDump::endless_name);
-      if (*text != same_file) file = *text;
+      if (*text != same_file) file = builder_->name(*text);
       // Lines for bytes in front of the code do not belong to it.
       if (address >= code) lines.push_back({address - code, line, file});
       at += line_size + text->size() + 1;

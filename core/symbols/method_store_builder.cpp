@@ -152,11 +152,14 @@ private:
     known->unload_told = true;
   }
 
-  bool occupied(Address start, Address end) const {
-    auto at = holders_.lower_bound(start);
-    if (at != holders_.begin() && std::prev(at)->second.end > start) --at;
-    for (; at != holders_.end() && at->first < end; ++at)
+  // Forgets what it meets of spans that have ended: it is looked at once.
+  bool occupied(Address start, Address end) {
+    auto at = open_.lower_bound(start);
+    if (at != open_.begin() && std::prev(at)->second.end > start) --at;
+    while (at != open_.end() && at->first < end) {
       if (!spans_[at->second.span].body.unloaded) return true;
+      at = open_.erase(at);
+    }
     return false;
   }
 
@@ -165,6 +168,7 @@ private:
     const std::optional<TraceTime> free_since = clear(start, end, event.time);
     latest_.insert_or_assign({start, event.body.method_id}, spans_.size());
     holders_.insert_or_assign(start, Holder{end, spans_.size()});
+    open_.insert_or_assign(start, Holder{end, spans_.size()});
     of_module_[event.body.module_id].push_back(spans_.size());
     Span& span = spans_.emplace_back(Span{event.body, event.name, event.time});
     span.body.loaded = event.kind == CodeEventKind::load ? event.time : free_since;
@@ -183,6 +187,7 @@ private:
       if (!unloaded) unloaded = now;
       last = std::max(last, unloaded);
       at = holders_.erase(at);
+      open_.erase(first);
       if (first < start) holders_.emplace(first, Holder{start, holder.span});
       if (holder.end > end) holders_.emplace(end, holder);
     }
@@ -192,6 +197,7 @@ private:
   std::vector<Span> spans_;
   std::unordered_map<Key, std::size_t, KeyHash> latest_;
   std::map<Address, Holder> holders_;
+  std::map<Address, Holder> open_; // those of holders_ whose spans may not have ended
   std::unordered_map<std::uint64_t, std::vector<std::size_t>>
       of_module_; // bodies that existed when the module was last mentioned
 };

@@ -69,6 +69,7 @@ SymbolTableBuilder::SymbolTableBuilder(SymbolSpace space, std::string_view made_
 }
 
 std::optional<std::uint32_t> SymbolTableBuilder::intern(std::string_view text) {
+  text = text.substr(0, max_symbol_name + 1); // the rest of a longer one is not looked at
   const std::size_t length = std::min(text.find('\0'), max_symbol_name);
   if (length < text.size()) {
     ++dropped_.cut;
@@ -93,21 +94,31 @@ bool SymbolTableBuilder::check(std::uint64_t address, std::uint64_t size) {
 bool SymbolTableBuilder::add(std::uint64_t address, std::uint64_t size, std::string_view function,
                              std::string_view file, std::uint32_t line) {
   if (!check(address, size)) return false;
-  const auto name = intern(function), source = intern(file);
+  const Name function_name = name(function), file_name = name(file);
+  return add(address, size, function_name, file_name, line);
+}
+
+bool SymbolTableBuilder::add(std::uint64_t address, std::uint64_t size, Name function, Name file,
+                             std::uint32_t line) {
+  if (!check(address, size)) return false;
   // Nothing is left of a name that begins with a NUL.
-  if (name == 0u && source == 0u) return ++dropped_.nameless, false;
-  if (!name || !source || functions_.size() >= max_rows) return ++dropped_.no_room, false;
-  functions_.push_back({address, static_cast<std::uint32_t>(size), *name, *source, line, next_order()});
+  if (function.at_ == 0u && file.at_ == 0u) return ++dropped_.nameless, false;
+  if (!function.at_ || !file.at_ || functions_.size() >= max_rows) return ++dropped_.no_room, false;
+  functions_.push_back(
+      {address, static_cast<std::uint32_t>(size), *function.at_, *file.at_, line, next_order()});
   return true;
 }
 
 bool SymbolTableBuilder::add_line(std::uint64_t address, std::uint64_t size, std::string_view file,
                                   std::uint32_t line) {
+  return check(address, size) && add_line(address, size, name(file), line);
+}
+
+bool SymbolTableBuilder::add_line(std::uint64_t address, std::uint64_t size, Name file, std::uint32_t line) {
   if (!check(address, size)) return false;
-  const auto source = intern(file);
-  if (source == 0u) return ++dropped_.nameless, false;
-  if (!source || lines_.size() >= max_rows) return ++dropped_.no_room, false;
-  lines_.push_back({address, static_cast<std::uint32_t>(size), 0, *source, line, next_order()});
+  if (file.at_ == 0u) return ++dropped_.nameless, false;
+  if (!file.at_ || lines_.size() >= max_rows) return ++dropped_.no_room, false;
+  lines_.push_back({address, static_cast<std::uint32_t>(size), 0, *file.at_, line, next_order()});
   return true;
 }
 

@@ -23,14 +23,29 @@ public:
   explicit SymbolTableBuilder(SymbolSpace space, std::string_view made_from = {},
                               std::string_view identity = {});
 
+  // A text that many rows share. Of one builder.
+  class Name {
+  public:
+    Name() : at_(0) {} // no text
+
+  private:
+    friend class SymbolTableBuilder;
+    explicit Name(std::optional<std::uint32_t> at) : at_(at) {}
+    std::optional<std::uint32_t> at_; // in the strings; nothing: there was no room
+  };
+  // Cost: a step for each byte of the text, up to max_symbol_name.
+  Name name(std::string_view text) { return Name(intern(text)); }
+
   // Adds a function, with the file and line for all parts of it for which add_line gives nothing better.
   // Where functions overlap, the one that was added last gets the shared bytes; the earlier ones keep their
   // remaining bytes on both sides. False: dropped.
   bool add(std::uint64_t address, std::uint64_t size, std::string_view function, std::string_view file = {},
            std::uint32_t line = 0);
+  bool add(std::uint64_t address, std::uint64_t size, Name function, Name file = {}, std::uint32_t line = 0);
   // Adds the source line of a run of code in functions that were added before. Overlaps are treated as for
   // functions. A function that is added later hides these lines, whether it has lines or not.
   bool add_line(std::uint64_t address, std::uint64_t size, std::string_view file, std::uint32_t line);
+  bool add_line(std::uint64_t address, std::uint64_t size, Name file, std::uint32_t line);
 
   // Number of rows that were added so far, without the dropped ones.
   std::size_t size() const { return functions_.size() + lines_.size(); }

@@ -8,6 +8,7 @@
 #include "core/types/type_names.h"
 
 #include <algorithm>
+#include <exception>
 #include <set>
 #include <string>
 #include <string_view>
@@ -18,6 +19,10 @@ namespace {
 constexpr std::uint32_t method_def_tag = 0x0600'0000;
 
 using Tokens = std::set<std::uint32_t>;
+
+[[noreturn]] void cannot_tell(std::string_view why) {
+  throw Error(ErrorKind::corrupt, std::string(why));
+}
 
 bool is_known(const BreakpointWish& wish) {
   return wish.kind == BreakpointWish::Kind::name || wish.kind == BreakpointWish::Kind::line ||
@@ -59,6 +64,10 @@ bool is_so(const std::string& name, const Test& test) {
 void add_named(Tokens& tokens, const Metadata& metadata, std::span<const WantedName> wanted) {
   std::vector<std::string> chains{""}; // by rid: the names of a type and those around it
   const std::uint32_t rows = metadata.rows(MetadataTable::type_def);
+  std::size_t text = 0;        // bytes of all chains
+  std::uint32_t looked_at = 0; // methods; each is of one type
+  const std::uint32_t methods =
+      std::max(metadata.rows(MetadataTable::method_def), metadata.rows(MetadataTable::method_ptr));
   for (std::uint32_t rid = 1; rid <= rows; ++rid) {
     const TypeDefRow type = metadata.type_def(rid);
     // Enclosing types have smaller numbers.
@@ -67,6 +76,8 @@ void add_named(Tokens& tokens, const Metadata& metadata, std::span<const WantedN
         around != 0 && around < rid ? chains[around] : metadata.string(type.name_space);
     chains.push_back(plain_type_name(before.empty() ? metadata.string(type.name)
                                                     : before + "." + metadata.string(type.name)));
+    text += chains.back().size();
+    if (text > max_wanted_text) cannot_tell("names of types that are too long");
     std::vector<const WantedName*> here; // names that fit this type
     bool all = false;                    // one of them fits each of its methods
     for (const WantedName& each : wanted) {
@@ -76,11 +87,13 @@ void add_named(Tokens& tokens, const Metadata& metadata, std::span<const WantedN
     }
     if (here.empty()) continue;
     const auto [first, last] = metadata.method_range(rid);
+    if (last - first > methods - looked_at) cannot_tell("types that share methods");
+    looked_at += last - first;
     for (std::uint32_t i = first; i < last && tokens.size() <= max_notified_methods; ++i) {
       const std::uint32_t method = metadata.method_at(i);
       const std::string name = all ? std::string() : metadata.string(metadata.method_def(method).name);
       if (all || std::ranges::any_of(here, [&](const WantedName* each) {
-            return is_so(name, [&](std::string_view text) { return is_method(text, *each); });
+            return is_so(name, [&](std::string_view one) { return is_method(one, *each); });
           }))
         tokens.insert(method_def_tag | method);
     }
@@ -90,9 +103,17 @@ void add_named(Tokens& tokens, const Metadata& metadata, std::span<const WantedN
 // Those with code at the line, or at the next line of the file that has some.
 void add_at_line(Tokens& tokens, const PortablePdb& pdb, const BreakpointWish& wish) {
   std::set<std::uint32_t> documents;
-  for (std::uint32_t row = 1; row <= pdb.documents(); ++row)
-    if (file_name_of(printable(pdb.document_name(row))) == file_name_of(wish.file)) documents.insert(row);
-  const MethodsAtLine found = nearest_methods(pdb, documents, wish.line, {});
+  std::size_t text = 0; // bytes of all names
+  for (std::uint32_t row = 1; row <= pdb.documents(); ++row) {
+    const std::string name = pdb.document_name(row);
+    text += name.size();
+    if (text > max_wanted_text) cannot_tell("names of source files that are too long");
+    if (file_name_of(printable(name)) == file_name_of(wish.file)) documents.insert(row);
+  }
+  std::size_t looks = 0;
+  const MethodsAtLine found =
+      nearest_methods(pdb, documents, wish.line, [&] { return ++looks > max_wanted_looks; });
+  if (looks > max_wanted_looks) cannot_tell("too many sequence points");
   tokens.insert(found.tokens.begin(), found.tokens.end());
 }
 
@@ -124,7 +145,7 @@ wanted_methods(Runtime& runtime, std::span<const BreakpointWish> wishes, Address
     const Tokens tokens = tokens_of(runtime, wishes, module);
     if (tokens.size() > max_notified_methods) return std::nullopt;
     return std::vector<std::uint32_t>(tokens.begin(), tokens.end());
-  } catch (const Error&) {
+  } catch (const std::exception&) {
     return std::nullopt;
   }
 }

@@ -1,4 +1,5 @@
 #include "core/describe/break_targets.h"
+#include "tests/support/pdb_builder.h"
 #include "tests/types/runtime_types.h"
 
 #include <catch2/catch.hpp>
@@ -135,4 +136,29 @@ TEST_CASE("break targets: given up when asked to") {
   TargetsProcess process;
   Runtime runtime = process.runtime();
   CHECK(methods_called(runtime, "Run", [] { return true; }).methods.empty());
+}
+
+TEST_CASE("break targets: a search of many points can be given up between two methods") {
+  PdbBuilder builder;
+  builder.metadata.heap_widths.blob = 4;
+  const std::uint32_t document = builder.document("/a.cs");
+  PointsBlob points;
+  for (std::uint32_t i = 0; i < 70'000; ++i) points.at(i, 10, 1, 10, 9);
+  const std::uint32_t blob = builder.metadata.blob(points.bytes);
+  for (std::uint32_t rid = 1; rid <= 4; ++rid) {
+    builder.method(document);
+    builder.metadata.set(MetadataTable::method_debug_information, rid, 1, blob);
+  }
+  const auto pdb = PortablePdb::of_bytes(builder.build(), "a.pdb");
+  std::size_t asked = 0;
+  const auto found = [&](std::size_t most) {
+    asked = 0;
+    return nearest_methods(*pdb, {document}, 5, [&] { return ++asked > most; });
+  };
+  CHECK(found(100).tokens.size() == 4);
+  CHECK(asked == 3);
+  const MethodsAtLine first = found(0);
+  CHECK(asked == 1);
+  CHECK(first.line == 10);
+  CHECK(first.tokens == std::vector<std::uint32_t>{0x0600'0001});
 }

@@ -71,3 +71,13 @@ TEST_CASE("a stack word is dead at the calls that do not keep it", "[publish][va
   spec.untracked = {{.base = 2, .offset = -0x10}};
   CHECK(cut(spec, in_frame) == " 10-30 30-80");
 }
+
+TEST_CASE("of too many places in too many ranges nothing is said to be dead", "[publish][variables]") {
+  constexpr std::int32_t places = 4'000, lowest = -0x10 - 8 * (places - 1);
+  constexpr std::uint32_t ranges = 2 + DeadPlaces::max_dead_steps / places;
+  GcInfoSpec spec{.length = 0x2'0000, .fat = true, .frame_register = true, .ranges = {{0x20, 0x22}}};
+  for (std::int32_t i = 0; i < places; ++i) spec.stack.push_back({.base = 2, .offset = lowest + 8 * i});
+  CHECK(cut(spec, in_frame) == " 10-20 22-30 30-80");
+  for (std::uint32_t i = 1; i < ranges; ++i) spec.ranges.push_back({0x20 + 4 * i, 0x22 + 4 * i});
+  CHECK(cut(spec, in_frame) == " 10-30 30-80");
+}

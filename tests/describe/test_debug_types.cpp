@@ -205,7 +205,8 @@ TEST_CASE("variables of a closure that cannot be read have their reason", "[publ
     const TypeUse use{.kind = TypeUse::Kind::reference,
                       .method_table = r.dog_type,
                       .name = primitive_type(ElementType::object)};
-    return captured_variables(view.objects.layouts(), use, missing).size();
+    std::size_t fields = 1'000;
+    return captured_variables(view.objects.layouts(), use, missing, fields).size();
   };
   Omissions none;
   const std::size_t count = all(r.memory, none);
@@ -227,6 +228,32 @@ TEST_CASE("variables of a closure that cannot be read have their reason", "[publ
   CHECK(unread > 0);
   CHECK(partly > 0);
   CHECK(unread + partly == fewer);
+}
+
+TEST_CASE("closures have a limit of fields that all of them share", "[publish][variables]") {
+  ObjectRuntime r({});
+  ObjectView view(r, r.memory);
+  const TypeUse use{.kind = TypeUse::Kind::reference,
+                    .method_table = r.dog_type,
+                    .name = primitive_type(ElementType::object)};
+  Omissions missing;
+  const auto found = [&](std::size_t& fields) {
+    return captured_variables(view.objects.layouts(), use, missing, fields).size();
+  };
+  std::size_t fields = 1'000;
+  const std::size_t whole = found(fields);
+  const std::size_t looked_at = 1'000 - fields;
+  CHECK(looked_at >= whole);
+  fields = 2 * looked_at - 1; // the second time one is left out
+  CHECK(found(fields) == whole);
+  CHECK(missing.empty());
+  CHECK(found(fields) <= whole);
+  CHECK(fields == 0);
+  CHECK(missing.count() == 1);
+  CHECK(found(fields) == 0);
+  REQUIRE(missing.groups().size() == 1);
+  CHECK(missing.groups()[0].cause == OmissionCause::limit);
+  CHECK(missing.count() == 2);
 }
 
 TEST_CASE("names that compilers give", "[publish][variables]") {

@@ -34,6 +34,7 @@ TEST_CASE("statement places: the statement of an IL offset, and whether its line
   CHECK_FALSE(statement_of_line({}, 24, 11));
   const std::vector<SequencePoint> late = {{.il_offset = 0, .hidden = true}, point(4, 10)};
   CHECK(statement_of_line(late, 1, 10) == StatementOfLine{4, true}); // the prologue
+  CHECK_FALSE(statement_of_line(std::vector<SequencePoint>{{.il_offset = 0, .hidden = true}}, 1, 0));
 }
 
 TEST_CASE("statement places: a line is come to at its first statement, in each body") {

@@ -2,6 +2,11 @@
 #include "core/describe/variable_places.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
 
 using namespace clr;
 
@@ -10,7 +15,7 @@ namespace {
 constexpr std::uint8_t stack_empty = IlBoundary::stack_empty;
 
 // Prologue to 4; IL 0, 10, 20; code without IL; IL 25; epilogue; a funclet at 60 with IL 40 from 63 on.
-IlMap sample_map() {
+std::vector<IlStretch> sample_map() {
   return IlMap({{0, il_prolog, stack_empty},
                 {4, 0, stack_empty},
                 {10, 10, stack_empty},
@@ -20,7 +25,15 @@ IlMap sample_map() {
                 {40, 5, stack_empty},
                 {50, il_epilog, stack_empty},
                 {60, 40, stack_empty},
-                {63, 40, stack_empty}});
+                {63, 40, stack_empty}})
+      .stretches();
+}
+
+std::vector<DebugVariableRange> homes_of(std::vector<debuginfo::Variable> variables, std::int32_t number,
+                                         const std::vector<NativeRange>& where,
+                                         const std::vector<NativeRange>& code) {
+  std::ranges::stable_sort(variables, {}, &debuginfo::Variable::number);
+  return clr::homes_of(entries_of(variables, number), where, code);
 }
 
 VariableLocation on_stack(std::int32_t offset) {
@@ -33,19 +46,19 @@ TEST_CASE("prologues hold no variables", "[publish][variables]") {
   CHECK(code_after_prologues(sample_map(), {0, 60}, 80) == std::vector<NativeRange>{{4, 60}, {60, 80}});
   CHECK(code_after_prologues(sample_map(), {}, 80) == std::vector<NativeRange>{{4, 80}});
   // Without a map nobody knows where the prologue ends.
-  CHECK(code_after_prologues(IlMap(), {0}, 80).empty());
+  CHECK(code_after_prologues({}, {0}, 80).empty());
   // Entries beyond the code.
   CHECK(code_after_prologues(sample_map(), {0, 500}, 80) == std::vector<NativeRange>{{4, 80}});
   // Of a method that has nothing else the parameters stay where they came in; of funclets that is not known.
-  CHECK(code_after_prologues(IlMap({{0, il_prolog, stack_empty}}), {0}, 80) ==
+  CHECK(code_after_prologues(IlMap({{0, il_prolog, stack_empty}}).stretches(), {0}, 80) ==
         std::vector<NativeRange>{{0, 80}});
-  CHECK(code_after_prologues(IlMap({{0, il_prolog, stack_empty}}), {0, 40}, 80).empty());
+  CHECK(code_after_prologues(IlMap({{0, il_prolog, stack_empty}}).stretches(), {0, 40}, 80).empty());
   // A funclet whose map begins with a prologue.
   const IlMap marked({{0, il_prolog, stack_empty},
                       {4, 0, stack_empty},
                       {60, il_prolog, stack_empty},
                       {66, 40, stack_empty}});
-  CHECK(code_after_prologues(marked, {0, 60}, 80) == std::vector<NativeRange>{{4, 60}, {66, 80}});
+  CHECK(code_after_prologues(marked.stretches(), {0, 60}, 80) == std::vector<NativeRange>{{4, 60}, {66, 80}});
 }
 
 TEST_CASE("the code of a scope", "[publish][variables]") {
@@ -114,4 +127,79 @@ TEST_CASE("a home on the stack holds where the last call in it returns to", "[pu
   CHECK(within(homes, {10, 20}, code).at(0).end == 21);
   CHECK(within(homes, {10, 60}, code).at(0).end == 60);
   CHECK(within(homes, {10, 20}, {}).at(0).end == 20);
+}
+
+TEST_CASE("entries that overlap each other share the code as their order tells", "[publish][variables]") {
+  const auto entry = [](std::uint32_t begin, std::uint32_t end, std::int32_t offset) {
+    return debuginfo::Variable{.number = 1, .begin = begin, .end = end, .location = on_stack(offset)};
+  };
+  const std::vector<debuginfo::Variable> entries{entry(10, 90, 0), entry(0, 20, 1), entry(5, 50, 2),
+                                                 entry(45, 100, 3), entry(60, 70, 4)};
+  std::string text;
+  for (const DebugVariableRange& home : homes_of(entries, 1, {{2, 30}, {40, 95}, {95, 120}}, {}))
+    text += fmt::format(" {}-{}:{}", home.begin, home.end, home.location.offset);
+  // In each range: what begins before it by the order of the block, then what begins in it.
+  CHECK(text == " 2-20:1 20-30:2 40-90:0 90-100:3");
+}
+
+TEST_CASE("homes are those of all pieces in their order, each cut by the ones before",
+          "[publish][variables]") {
+  std::mt19937 random(7);
+  const auto below = [&](std::uint32_t most) { return static_cast<std::uint32_t>(random() % most); };
+  for (unsigned round = 0; round < 2'000; ++round) {
+    std::vector<debuginfo::Variable> entries;
+    for (std::uint32_t n = below(9); n > 0; --n) {
+      const std::uint32_t begin = below(60);
+      entries.push_back({.number = 1,
+                         .begin = begin,
+                         .end = begin + below(30),
+                         .location = {.home = VariableHome::reg, .reg = below(3)}});
+    }
+    std::vector<NativeRange> where;
+    for (std::uint32_t at = below(8); at < 90; at += below(12)) {
+      const std::uint32_t end = at + 1 + below(20);
+      where.push_back({at, end});
+      at = end;
+    }
+    std::vector<DebugVariableRange> pieces, expected;
+    for (const debuginfo::Variable& entry : entries)
+      for (const NativeRange& range : intersect({{entry.begin, entry.end}}, where))
+        pieces.push_back({.begin = range.begin, .end = range.end, .location = entry.location});
+    std::ranges::stable_sort(pieces, {}, &DebugVariableRange::begin);
+    for (DebugVariableRange& piece : pieces) {
+      if (!expected.empty()) piece.begin = std::max(piece.begin, expected.back().end);
+      if (piece.begin >= piece.end) continue;
+      if (!expected.empty() && expected.back().end == piece.begin &&
+          expected.back().location == piece.location)
+        expected.back().end = piece.end;
+      else
+        expected.push_back(piece);
+    }
+    const std::vector<DebugVariableRange> homes = homes_of(entries, 1, where, {});
+    REQUIRE(std::ranges::equal(homes, expected, [](const DebugVariableRange& a, const DebugVariableRange& b) {
+      return a.begin == b.begin && a.end == b.end && a.location == b.location;
+    }));
+  }
+}
+
+TEST_CASE("the homes of a variable are no more than its entries and the ranges", "[publish][variables]") {
+  constexpr std::uint32_t count = 50'000;
+  std::vector<debuginfo::Variable> entries;
+  std::vector<NativeRange> where;
+  std::vector<std::uint32_t> functions;
+  std::vector<IlStretch> stretches;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    entries.push_back(
+        {.number = 1, .begin = 0, .end = 2 * count, .location = on_stack(static_cast<std::int32_t>(i))});
+    where.push_back({2 * i, 2 * i + 1});
+    functions.push_back(2 * i);
+    stretches.push_back({2 * i, 2 * i + 2, {.il = i, .mark = IlMark::mapped}});
+  }
+  const std::vector<DebugVariableRange> homes = homes_of(entries, 1, where, where);
+  CHECK(homes.size() == count);
+  CHECK(std::ranges::all_of(homes, [](const DebugVariableRange& home) { return home.location.offset == 0; }));
+  CHECK(code_after_prologues(stretches, functions, 2 * count).size() == count);
+  std::size_t parts = 0;
+  for (const NativeRange& part : where) parts += within(homes, part, where).size();
+  CHECK(parts == count);
 }

@@ -42,6 +42,38 @@ TEST_CASE("wanted methods: an address is there or is not", "[wanted_methods]") {
   CHECK(wanted({BreakpointWish::Kind::address, {}, {}, 0}).empty());
 }
 
+TEST_CASE("wanted methods: types in types have a limit of text, and no method is of two types",
+          "[wanted_methods]") {
+  WatchedProgram program;
+  const auto module_of = [&](const MetadataBuilder& metadata, std::string name) {
+    return program.types.module(
+        {.path = "/app/" + name, .file_name = name, .simple_name = name, .metadata = metadata.build()});
+  };
+  MetadataBuilder few, many, shared;
+  const auto nest = [](MetadataBuilder& metadata, unsigned levels) {
+    metadata.assembly("deep");
+    std::uint32_t around = metadata.type("", "Outer");
+    for (unsigned i = 0; i < levels; ++i) around = metadata.nested(std::string(4'000, 'n'), around);
+    metadata.method("Place", bytes_of({0, 0, 1}));
+  };
+  nest(few, 40);
+  nest(many, 400);
+  shared.assembly("shared");
+  // Every second list of methods begins behind the end, and the one before it has all of them.
+  for (unsigned i = 0; i < 6; ++i) shared.type("Shop", "Type" + std::to_string(i));
+  shared.method("Place", bytes_of({0, 0, 1}));
+  for (std::uint32_t rid = 1; rid <= shared.rows(MetadataTable::type_def); ++rid)
+    shared.set(MetadataTable::type_def, rid, 5, rid % 2 == 0 ? 1 : 2);
+  const Address deep = module_of(few, "few.dll"), deeper = module_of(many, "many.dll"),
+                lying = module_of(shared, "shared.dll");
+  Runtime runtime = program.runtime();
+  const auto tokens = wanted_methods(runtime, std::vector{named("Place")}, deep);
+  REQUIRE(tokens);
+  CHECK(*tokens == std::vector<std::uint32_t>{0x0600'0001});
+  CHECK_FALSE(wanted_methods(runtime, std::vector{named("Place")}, deeper));
+  CHECK_FALSE(wanted_methods(runtime, std::vector{named("Place")}, lying));
+}
+
 TEST_CASE("wanted methods: what cannot be told", "[wanted_methods]") {
   WatchedProgram program;
   Runtime runtime = program.runtime();

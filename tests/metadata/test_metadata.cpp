@@ -198,6 +198,84 @@ TEST_CASE("edited metadata: pointer tables, rows out of order") {
   CHECK(m.generic_params(token_of(MetadataTable::type_def, a)) == std::pair(2u, 3u));
 }
 
+TEST_CASE("tables in any order are read once, however often they are searched") {
+  constexpr std::uint32_t count = 20'000;
+  MetadataBuilder builder;
+  builder.uncompressed = true;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    builder.add(MetadataTable::field, {0x50, 0, 0});
+    builder.add(MetadataTable::method_def, {0, 0, 0, 0, 0, 1});
+  }
+  const std::uint32_t type = builder.type("Ns", "A");
+  builder.set(MetadataTable::type_def, type, 5, 1);
+  for (std::uint32_t i = count; i > 0; --i) {
+    builder.add(MetadataTable::method_ptr, {i});
+    builder.add(MetadataTable::constant, {8, 0, i << 2, i});
+    builder.add(MetadataTable::nested_class, {100 + i, 100 + i / 2});
+  }
+  // Of one type: three rows, one of another, one more.
+  const std::uint32_t a = 2 << 5 | 3, b = 3 << 5 | 3;
+  for (const std::uint32_t owner : {b, a, a, a, b, a})
+    builder.add(MetadataTable::custom_attribute, {owner, 0, 0});
+  const Bytes bytes = builder.build();
+  HostMemory memory(bytes);
+  CountingReader counting(memory);
+  const Metadata m(ByteRange(counting, 0, bytes.size()));
+  std::uint32_t right = 0;
+  counting.reset();
+  for (std::uint32_t i = 1; i <= count; ++i)
+    right += m.constant_of_field(i)->value == i && m.encloser_of(100 + i) == 100 + i / 2 &&
+                     m.owner_of_method(i) == type
+                 ? 1
+                 : 0;
+  CHECK(right == count);
+  CHECK(counting.reads() < 100 * count);
+  CHECK_FALSE(m.constant_of_field(count + 1));
+  CHECK(m.encloser_of(99) == 0);
+  CHECK(m.custom_attributes(0x0200'0002) == std::pair(2u, 5u));
+  CHECK(m.custom_attributes(0x0200'0003) == std::pair(1u, 2u));
+  CHECK(m.custom_attributes(0x0200'0004) == std::pair(7u, 7u));
+}
+
+TEST_CASE("a table in any order that cannot be read whole is not tried again") {
+  MetadataBuilder builder;
+  builder.uncompressed = true;
+  for (std::uint32_t i = 0; i < 100; ++i) builder.add(MetadataTable::nested_class, {i, 1});
+  const Bytes bytes = builder.build();
+  HostMemory memory(bytes);
+  FailingReader failing(memory);
+  const Metadata m(ByteRange(failing, 0, bytes.size()));
+  failing.fail_at(50);
+  CHECK_THROWS_AS(m.encloser_of(7), Error);
+  failing.fail_at(0);
+  const std::uint64_t before = failing.reads();
+  CHECK_THROWS_AS(m.encloser_of(7), Error);
+  CHECK(failing.reads() == before);
+}
+
+TEST_CASE("an owner of many rows is not walked through for the first") {
+  constexpr std::uint32_t count = 30'000;
+  MetadataBuilder builder;
+  for (std::uint32_t i = 0; i < count; ++i) builder.add(MetadataTable::constant, {8, 0, 5 << 2, i});
+  builder.add(MetadataTable::constant, {8, 0, 6 << 2, 7});
+  for (std::uint32_t owners = 1; owners < 9; ++owners) // of as many rows as its number
+    for (std::uint32_t i = 0; i < owners; ++i)
+      builder.add(MetadataTable::custom_attribute, {owners << 5 | 3, 0, 0});
+  const Bytes bytes = builder.build();
+  HostMemory memory(bytes);
+  CountingReader counting(memory);
+  const Metadata m(ByteRange(counting, 0, bytes.size()));
+  counting.reset();
+  CHECK(m.constant_of_field(5)->value == 0);
+  CHECK(m.constant_of_field(6)->value == 7);
+  CHECK(counting.reads() < 150);
+  for (std::uint32_t owner = 1; owner < 9; ++owner) {
+    const auto [first, last] = m.custom_attributes(token_of(MetadataTable::type_def, owner));
+    CHECK(first == 1 + owner * (owner - 1) / 2);
+    CHECK(last == first + owner);
+  }
+}
+
 TEST_CASE("lists that lie are refused") {
   MetadataBuilder builder = small();
   builder.set(MetadataTable::type_def, 3, 5, 1); // behind the beginning of the type before it

@@ -197,9 +197,45 @@ TEST_CASE("names of documents have a limit") {
   for (int i = 0; i < 1000; ++i) append_compressed(name, part);
   builder.document_of_blob(builder.metadata.blob(name));
   builder.document_of_blob(builder.metadata.blob(bytes_of({0x80, 1})));
+  // Empty parts are nothing but separators.
+  const auto separators = [&](std::size_t count) {
+    Bytes empty(count + 2);
+    empty[0] = std::byte{'/'};
+    builder.document_of_blob(builder.metadata.blob(empty));
+  };
+  separators(PortablePdb::max_document_name);
+  separators(PortablePdb::max_document_name + 1);
   const auto pdb = PortablePdb::of_bytes(builder.build(), "x.pdb");
   CHECK(fault_of([&] { pdb->document_name(1); }));
   CHECK(fault_of([&] { pdb->document_name(2); }));
+  CHECK(pdb->document_name(3) == std::string(PortablePdb::max_document_name, '/'));
+  CHECK(fault_of([&] { pdb->document_name(4); }));
+}
+
+TEST_CASE("scopes and locals of a method have a limit") {
+  PdbBuilder builder;
+  builder.metadata.heap_widths.strings = 4;
+  for (int i = 0; i < 3; ++i) builder.method();
+  for (std::size_t i = 0; i <= PortablePdb::max_scopes; ++i) builder.scope(1, 0, 9);
+  for (std::size_t i = 0; i < PortablePdb::max_scopes; ++i) builder.scope(2, 0, 9);
+  builder.scope(3, 0, 9);
+  for (std::size_t i = 0; i <= PortablePdb::max_locals; ++i) builder.variable(0, "x");
+  const auto pdb = PortablePdb::of_bytes(builder.build(), "x.pdb");
+  CHECK(fault_of([&] { pdb->local_scopes(method(1)); }));
+  CHECK(pdb->local_scopes(method(2)).size() == PortablePdb::max_scopes);
+  const LocalScope scope = pdb->local_scopes(method(3)).at(0);
+  CHECK(pdb->variables(scope).size() == PortablePdb::max_locals);
+  CHECK(pdb->variables(scope, 2).size() == 2);
+  CHECK(pdb->locals(method(3), 0).size() == PortablePdb::max_locals);
+  // Each scope of a method may have the same rows: all of them share the limit.
+  PdbBuilder shared;
+  shared.method();
+  for (int i = 0; i < 7; ++i) shared.scope(1, 0, 9);
+  for (int i = 0; i < 10'000; ++i) shared.variable(0, "x");
+  for (std::uint32_t row = 1; row <= 7; ++row)
+    shared.metadata.set(MetadataTable::local_scope, row, 2, row % 2 == 1 ? 1 : 10'001);
+  const auto both = PortablePdb::of_bytes(shared.build(), "x.pdb");
+  CHECK(both->locals(method(1), 0).size() == 40'000);
 }
 
 TEST_CASE("a PDB with 100,000 documents opens at once and reads only what is asked") {

@@ -127,6 +127,48 @@ TEST_CASE("the point of an IL offset is the last visible one at or before it") {
   CHECK_FALSE(pdb->sequence_point(method(3), 0));
 }
 
+TEST_CASE("questions about a long method go on from where others have ended") {
+  // 100,000 points; of every 1,000 the first is visible.
+  constexpr std::uint32_t count = 100'000, lines_apart = 1'000;
+  PdbBuilder builder;
+  builder.metadata.heap_widths.blob = 4;
+  const std::uint32_t one = builder.document("/one.cs"), two = builder.document("/two.cs");
+  const auto points_from = [](PointsBlob points) {
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (i % lines_apart == 0)
+        points.at(2 * i, static_cast<std::int32_t>(1 + i / lines_apart), 1,
+                  static_cast<std::int32_t>(1 + i / lines_apart), 9);
+      else
+        points.hidden(2 * i);
+    return points.bytes;
+  };
+  const std::uint32_t blob = builder.metadata.blob(points_from(PointsBlob(3)));
+  builder.method(one);
+  builder.method(two);
+  for (const std::uint32_t rid : {1u, 2u})
+    builder.metadata.set(MetadataTable::method_debug_information, rid, 1, blob);
+  builder.method(0, points_from(PointsBlob(3, two)));
+  Bytes cut = points_from(PointsBlob(3));
+  cut.push_back(std::byte{0xff});
+  builder.method(one, cut);
+  const auto pdb = read(builder);
+  // Back and forth, so that each question but the first would begin anew.
+  std::size_t wrong = 0;
+  for (std::uint32_t i = 0; i < 30'000; ++i) {
+    const std::uint32_t rid = 1 + i % 4;
+    const std::uint32_t index = i % 2 == 0 ? count - 1 - i : i;
+    const auto point = pdb->sequence_point(method(rid), 2 * index + 1);
+    if (!point || point->start_line != 1 + index / lines_apart || point->hidden ||
+        point->document != (rid == 1 || rid == 4 ? one : two))
+      ++wrong;
+  }
+  CHECK(wrong == 0);
+  CHECK(pdb->sequence_point(method(1), 0xffff'ffff)->start_line == count / lines_apart);
+  for (int i = 0; i < 2; ++i)
+    CHECK(kind_of([&] { pdb->sequence_point(method(4), 0xffff'ffff); }) == ErrorKind::corrupt);
+  CHECK(pdb->sequence_point(method(4), 2 * count - 3)->start_line == count / lines_apart);
+}
+
 TEST_CASE("the first point may begin above 0, and equal offsets only announce documents") {
   PdbBuilder builder;
   const std::uint32_t a = builder.document("/a.cs"), b = builder.document("/b.cs"),

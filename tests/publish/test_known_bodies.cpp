@@ -54,6 +54,53 @@ TEST_CASE("known bodies: a start that lies in a later section is found in the on
   CHECK(bodies.find(0x8010)->start == 0x8010);
 }
 
+TEST_CASE("known bodies: heaps that lie about their ends are found without the search of all") {
+  // Every second body lies behind all heaps. Heaps come from both sides.
+  constexpr Address count = 40'000, far = 0x1000'0000;
+  KnownBodies bodies;
+  const auto heap_of = [](Address i) { return 0x1000 + 0x100 * i; };
+  for (Address i = 0; i < count; ++i) {
+    const Address heap = heap_of(i % 2 == 0 ? i : count - i);
+    bodies.add(heap, body_at(heap + 0x10));
+    bodies.add(heap, body_at(far + heap));
+  }
+  CHECK(bodies.size() == 2 * count);
+  std::size_t found = 0, absent = 0;
+  for (Address i = 0; i < count; ++i) {
+    const Address heap = heap_of(i % 2 == 0 ? i : count - i);
+    for (const Address start : {heap + 0x10, far + heap}) {
+      const KnownBodies::Body* const body = bodies.find(start);
+      found += body != nullptr && body->start == start ? 1 : 0;
+    }
+    for (const Address start : {heap + 0x20, far + heap + 1}) absent += bodies.find(start) == nullptr ? 1 : 0;
+  }
+  CHECK(found == 2 * count);
+  CHECK(absent == 2 * count);
+  bodies.remove(heap_of(2), far + heap_of(2));
+  bodies.remove_if(
+      [&](Address heap, const KnownBodies::Body& body) { return heap == heap_of(4) && body.start >= far; });
+  CHECK(bodies.find(far + heap_of(2)) == nullptr);
+  CHECK(bodies.find(far + heap_of(4)) == nullptr);
+  CHECK(bodies.find(heap_of(4) + 0x10) != nullptr);
+}
+
+TEST_CASE("known bodies: of two heaps with one start the nearer one has it") {
+  KnownBodies bodies;
+  bodies.add(0x1000, body_at(0x9000, 1));
+  bodies.add(0x3000, body_at(0x9000, 3));
+  bodies.add(0x2000, body_at(0x9000, 2));
+  CHECK(bodies.find(0x9000)->method_desc == 3);
+  bodies.add(0x8000, body_at(0x8100, 8)); // nearer, but without that start
+  CHECK(bodies.find(0x9000)->method_desc == 3);
+  bodies.remove(0x3000, 0x9000);
+  CHECK(bodies.find(0x9000)->method_desc == 2);
+  bodies.add(0xa000, body_at(0x9000, 10)); // of a heap that begins behind it
+  CHECK(bodies.find(0x9000)->method_desc == 2);
+  bodies.remove(0x2000, 0x9000);
+  bodies.remove(0x1000, 0x9000);
+  CHECK(bodies.find(0x9000) == nullptr);
+}
+
 TEST_CASE("known bodies: what is removed is gone, heaps with it") {
   KnownBodies bodies;
   for (const Address start : {0x1000u, 0x1020u, 0x1040u}) bodies.add(low, body_at(start));

@@ -411,6 +411,26 @@ TEST_CASE("method store: what is there at a time, for a symbol table") {
   CHECK(names({}) == "T.C() T.B() ");
 }
 
+TEST_CASE("method store: bodies that have ended are not looked at for each unload of unknown code") {
+  // In one stretch of code 20,000 bodies, which end; then unloads of code over all of them, which nobody has
+  // loaded and where other code is at the end.
+  constexpr Address begin = 0x10'0000;
+  constexpr std::uint32_t count = 20'000;
+  Store store;
+  for (std::uint32_t i = 0; i < count; ++i)
+    store.add(load_event, 10, begin + 16 * i, 16, "Ended", i)
+        .add(unload_event, 20, begin + 16 * i, 16, "", i);
+  store.add(load_event, 30, begin + 16 * count, 16, "Stays", count);
+  for (std::uint32_t i = 0; i < 3 * count; ++i)
+    store.add(unload_event, 40, begin, 16 * (count + 1), "Unknown", 1'000'000 + i);
+  const MethodStore made = store.finish();
+  CHECK(made.bodies().size() == count + 1);
+  CHECK(made.find(begin, 15) != nullptr);
+  CHECK(made.find(begin, 25) == nullptr);
+  CHECK(made.find_last(begin + 16 * count)->name == "T.Stays()");
+  CHECK_FALSE(made.find_last(begin + 16 * count)->unloaded);
+}
+
 TEST_CASE("method store: names stay where they are when the store moves") {
   Store s;
   s.add(load_event, 10, 0x1000, 0x40, "A", 1);

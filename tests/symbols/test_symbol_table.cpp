@@ -204,6 +204,31 @@ TEST_CASE("Equal texts are stored once", "[table]") {
   CHECK(large->bytes().size() <= small->bytes().size() + entries + directory + padding);
 }
 
+TEST_CASE("A text that many rows share is looked at once", "[table]") {
+  // Of a text of 20 MB no more is looked at than a table takes, a byte aside.
+  const std::string text(20'000'000, 'x');
+  SymbolTableBuilder builder(SymbolSpace::process);
+  const SymbolTableBuilder::Name file = builder.name(text), function = builder.name("f");
+  CHECK(builder.dropped().cut == 1);
+  CHECK(builder.add(0x1000, 0x10'0000, function));
+  for (std::uint64_t i = 0; i < 1'000; ++i) CHECK(builder.add_line(0x1000 + i, 1, text, 7));
+  for (std::uint64_t i = 1'000; i < 100'000; ++i) builder.add_line(0x1000 + i, 1, file, 7);
+  CHECK(builder.dropped().cut == 1'001);
+  CHECK_FALSE(builder.add_line(0x1000, 1, SymbolTableBuilder::Name(), 7));
+  CHECK_FALSE(builder.add(0x1000, 1, SymbolTableBuilder::Name()));
+  CHECK(builder.dropped().nameless == 2);
+  const auto table = builder.build();
+  CHECK(table->size() == 2);
+  CHECK(table->find(0x1000 + 99'999)->file == text.substr(0, max_symbol_name));
+  CHECK(table->find(0x1000 + 99'999)->function == "f");
+  // A NUL right behind what a table takes.
+  SymbolTableBuilder other(SymbolSpace::process);
+  other.name(std::string(max_symbol_name, 'y') + '\0');
+  CHECK(other.dropped().cut == 1);
+  other.name(std::string(max_symbol_name, 'y'));
+  CHECK(other.dropped().cut == 1);
+}
+
 TEST_CASE("Entries come in the order of their addresses", "[table]") {
   SymbolTableBuilder builder(SymbolSpace::process);
   std::mt19937 random(1);
