@@ -53,7 +53,10 @@ private:
     return value;
   }
   Address place(std::string_view name) const {
-    return static_cast<Address>(target_.offset("TableSegment", name));
+    const std::int64_t offset = target_.offset("TableSegment", name);
+    if (offset < 0)
+      throw Error(ErrorKind::unsupported_contract, fmt::format("TableSegment.{} at offset {}", name, offset));
+    return static_cast<Address>(offset);
   }
   Address field(Address at, std::string_view type, std::string_view name) const {
     return target_.read_pointer(target_.field_address(at, type, name));

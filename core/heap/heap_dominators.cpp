@@ -46,7 +46,7 @@ public:
 
 private:
   bool go_on(std::size_t done) {
-    return done % stride != 0 || !options_.progress || options_.progress(done, 2 * most_);
+    return done % stride != 0 || !options_.progress || options_.progress(done, 3 * most_);
   }
 
   using Pair = std::pair<std::uint32_t, std::uint32_t>;
@@ -217,11 +217,24 @@ private:
     return true;
   }
 
+  // The nearest dominator of the parent that is not behind the semidominator. A list may have a way back from
+  // each of its objects to its head: so they are not gone through one by one. From each, a jump leads to one
+  // far above it (E. Myers, An Applicative Random-Access Stack).
   bool find_dominators() {
     const auto count = static_cast<std::uint32_t>(made_.objects_.size());
+    LargeArray<Link>& jumps = links_; // which nobody needs any more
+    jumps[0] = {.parent = 0, .label = 0};
     for (std::uint32_t place = 1; place < count; ++place) {
-      std::uint32_t& dominator = made_.dominators_[place];
-      while (dominator > semi_[place]) dominator = made_.dominators_[dominator];
+      if (!go_on(2 * most_ + place)) return false;
+      std::uint32_t dominator = made_.dominators_[place];
+      while (dominator > semi_[place]) {
+        const std::uint32_t far = jumps[dominator].parent;
+        dominator = far > semi_[place] ? far : made_.dominators_[dominator];
+      }
+      made_.dominators_[place] = dominator;
+      const Link jump = jumps[dominator], next = jumps[jump.parent];
+      const bool as_long = jump.label - next.label == next.label - jumps[next.parent].label;
+      jumps[place] = {.parent = as_long ? next.parent : dominator, .label = jump.label + 1};
     }
     return true;
   }
@@ -248,7 +261,8 @@ private:
   // several; none when there is nothing.
   LargeArray<std::uint32_t> cursors_;
   static constexpr std::uint32_t last = std::uint32_t{1} << 31;
-  // Of a place: the next one above that is still asked, and the least semidominator of all up to that one.
+  // Of a place: the next one above that is still asked, and the least semidominator of all up to that one. In
+  // the end: a dominator somewhere above, and the number of all dominators.
   struct Link {
     std::uint32_t parent, label;
   };

@@ -1,5 +1,5 @@
 // Numbers for the objects of the heap, by ascending address: a bit for each word of the heap says whether an
-// object begins there.
+// object begins there. Where objects lie far from each other, what is between them has no bits.
 #pragma once
 
 #include "core/heap/heap_walk.h"
@@ -15,10 +15,10 @@ public:
   static constexpr std::uint32_t none = ~std::uint32_t{0};
   // References are kept as numbers of 31 bits.
   static constexpr std::uint32_t max_objects = (std::uint32_t{1} << 31) - 1;
-  static constexpr std::uint64_t max_indexed_bytes = std::uint64_t{1} << 39; // of a range
 
-  // Walks the heap; free memory gets no number. Throws Error{corrupt} for more than max_objects, or for
-  // objects more than max_indexed_bytes behind the begin of their range. Cost: that of walk_heap.
+  // Walks the heap; free memory gets no number. Throws Error{corrupt} for more than max_objects. Cost: that
+  // of walk_heap; memory by the objects that are found, however far from each other: 200 bytes for one at
+  // most, 4 for one of a heap of small ones.
   HeapIndex(const HeapMap& map, HeapTypes& types, const HeapWalkOptions& options = {},
             unsigned threads = heap_threads());
 
@@ -52,13 +52,12 @@ public:
   Address address(std::uint32_t number) const;
 
   // Of the ranges of the map: the number of the first object of range `range`, also of one behind the last.
-  std::uint32_t first_of(std::size_t range) const {
-    return range < parts_.size() ? parts_[range].first : count_;
-  }
+  std::uint32_t first_of(std::size_t range) const { return range < firsts_.size() ? firsts_[range] : count_; }
 
 private:
   friend class HeapIndexing;
   explicit HeapIndex(unsigned shift) : shift_(shift) {}
+  // From an object on to where the next part begins, or to the end of the range.
   struct Part {
     Address begin = 0, end = 0;
     std::uint32_t first = 0;    // number of its first object
@@ -71,12 +70,22 @@ private:
   };
   const Part* part_of(Address address) const {
     if (address < lowest_ || address >= highest_) return nullptr;
-    // The first range that ends behind the address's block of memory leads to it within a step or two.
-    std::size_t i = blocks_.empty() ? search(address) : blocks_[(address - lowest_) >> block_shift_];
-    while (i < parts_.size() && parts_[i].end <= address) ++i;
-    return i < parts_.size() && parts_[i].begin <= address ? &parts_[i] : nullptr;
+    // The first part that ends behind it: most blocks of memory have one only.
+    std::size_t low = 0, high = parts_.size() - 1;
+    if (!blocks_.empty()) {
+      const std::uint64_t block = (address - lowest_) >> block_shift_;
+      low = blocks_[block];
+      high = blocks_[block + 1];
+    }
+    while (low < high) {
+      const std::size_t middle = (low + high) / 2;
+      if (parts_[middle].end <= address)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    return parts_[low].begin <= address ? &parts_[low] : nullptr;
   }
-  std::size_t search(Address address) const;
   void make_blocks();
 
   static constexpr unsigned block_shift_ = 20;
@@ -85,10 +94,11 @@ private:
   unsigned shift_ = 0; // of a word's size
   std::uint32_t count_ = 0;
   Address lowest_ = 0, highest_ = 0;
-  std::vector<Part> parts_; // as the map's ranges
-  LargeArray<Word> words_;  // those of one part behind those of the one before
-  std::vector<std::uint32_t>
-      blocks_; // for each block from lowest_ on, the first part that ends behind its begin
+  std::vector<Part> parts_;           // ascending, disjoint; each has objects
+  std::vector<std::uint32_t> firsts_; // of each range of the map, the number of its first object
+  LargeArray<Word> words_;            // those of one part behind those of the one before
+  // For each block from lowest_ on, the first part that ends behind its begin; and the last part.
+  std::vector<std::uint32_t> blocks_;
   std::vector<HeapGap> gaps_;
   bool interrupted_ = false;
 };
@@ -103,10 +113,22 @@ public:
   HeapIndex take() { return std::move(index_); }
 
 private:
+  // What is found in one range.
+  struct Marks {
+    // Objects that lie near each other; the bits are of the words from the first one on.
+    struct Stretch {
+      Address begin = 0;
+      std::size_t first = 0; // of bits
+    };
+    std::vector<Stretch> stretches;
+    std::vector<std::uint64_t> bits; // those of one stretch behind those of the one before
+  };
   class Marker;
+  std::uint64_t take_marks(std::size_t range, std::uint32_t first);
+
   const HeapMap& map_;
   HeapTypes& types_;
-  std::vector<std::vector<std::uint64_t>> bits_of_; // by range
+  std::vector<Marks> marks_; // by range
   HeapIndex index_;
 };
 

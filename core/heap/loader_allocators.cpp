@@ -1,5 +1,8 @@
 #include "core/heap/loader_allocators.h"
 
+#include <array>
+#include <span>
+
 namespace clr {
 namespace {
 
@@ -42,10 +45,16 @@ Address LoaderAllocators::read(const HeapType& type) {
   const Address auxiliary = follow(type.method_table, "MethodTable", "AuxiliaryData");
   const Address module = follow(auxiliary, "MethodTableAuxiliaryData", "LoaderModule");
   const Address allocator = follow(module, "Module", "LoaderAllocator");
+  std::array<std::byte, searched_bytes> bytes;
+  const std::size_t there = target.memory().read_some(target.platform().wrap(allocator), bytes);
   // The handle is the one word that is the place of a handle of this kind.
-  for (std::size_t at = 0; at < searched_bytes; at += target.pointer_size())
-    if (const auto found = weak_.find(target.read_pointer(allocator + at)); found != weak_.end())
-      return found->second;
+  const unsigned width = target.pointer_size();
+  const ByteOrder order = target.platform().byte_order;
+  for (std::size_t at = 0; at + width <= there; at += width) {
+    const auto word = std::span(bytes).subspan(at, width);
+    const Address slot = width == 8 ? load<std::uint64_t>(word, order) : load<std::uint32_t>(word, order);
+    if (const auto found = weak_.find(slot); found != weak_.end()) return found->second;
+  }
   return 0;
 }
 

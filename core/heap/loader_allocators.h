@@ -18,7 +18,7 @@ public:
   LoaderAllocators(HeapTypes& types, const GcHandles& handles);
 
   // The managed LoaderAllocator of the objects of a type; 0: the type is not collectible, or it is not known.
-  // May be called by several threads. Cost: for each collectible type some 4 reads, the first time.
+  // May be called by several threads. Cost: for each collectible type 4 reads, the first time.
   Address of(std::uint32_t type);
 
 private:

@@ -7,11 +7,13 @@
 
 #include <deque>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace clr {
 
-// What lies before a MethodTable: runs of references, by their distance from the object's start.
+// What lies before a MethodTable: runs of references, by their distance from the object's start. No two have
+// a byte in common.
 struct ReferenceMap {
   struct Series {
     std::uint64_t offset = 0;
@@ -24,28 +26,40 @@ struct ReferenceMap {
     std::uint32_t skip = 0;       // so many bytes without
   };
   std::uint64_t first = 0;
+  std::uint64_t stride = 0; // bytes of all items: of an element
   std::vector<Item> items;
-  std::string fault; // why there is none; empty when there is
+  std::size_t said = 0; // runs that the type has by its own account, also those that are left out
+  std::string fault;    // why there is none; empty when there is
 
   bool empty() const { return series.empty() && items.empty(); }
 };
 
 constexpr std::int64_t max_reference_series = 1 << 16;
+// Runs of references of all types together: 64 for each of 65,000 types, of which honest ones have 2 or 3.
+constexpr std::size_t max_all_reference_series = 4 << 20;
 
-// Never throws for target data. Cost: 2 reads; none for a type without references.
-ReferenceMap read_reference_map(const Target& target, const HeapType& type);
+// Of at most `most` runs; a fault when there are more. Runs that no object of the type has room for, and
+// those that lie in another one, are left out. Never throws for target data. Cost: 2 reads; none for a type
+// without references.
+ReferenceMap read_reference_map(const Target& target, const HeapType& type,
+                                std::size_t most = max_reference_series);
 
 // The maps of all types, for several threads.
 class ReferenceMaps {
 public:
-  // `types` must outlive this. No reads.
-  explicit ReferenceMaps(HeapTypes& types) : types_(&types) {}
-  // Valid as long as this.
+  // `types` must outlive this. All maps together have at most `most` runs, also those that are left out. No
+  // reads.
+  explicit ReferenceMaps(HeapTypes& types, std::size_t most = max_all_reference_series)
+      : types_(&types), left_(most) {}
+  // Valid as long as this. Beyond the limit of all maps, one with a fault.
   const ReferenceMap& of(std::uint32_t type);
   HeapTypes& types() const { return *types_; }
 
 private:
+  const ReferenceMap* known(std::uint32_t type); // null when it was not read yet
+
   HeapTypes* types_;
+  std::size_t left_; // runs that may be read yet; for who holds types_->reading()
   std::mutex mutex_; // of maps_; no other is taken while it is held
   std::vector<std::unique_ptr<const ReferenceMap>> maps_;
 };
@@ -55,19 +69,14 @@ class ReferenceReader {
 public:
   explicit ReferenceReader(ReferenceMaps& maps);
 
-  // Calls `visit(offset, value)` for each reference of `object` that is not null, by offset unless runs lie
-  // in each other. Runs that lie outside of the object, those that are together longer than it, and
-  // references whose memory is missing, are left out. Cost: that of HeapBytes.
+  // Calls `visit(offset, value)` for each reference of `object` that is not null, by offset. Those that lie
+  // outside of the object, and those at and behind memory that is missing, are left out. A `visit` that
+  // returns bool ends it by false. Cost: that of HeapBytes.
   template<typename Visit>
   void read(const HeapObject& object, const Visit& visit) {
     const ReferenceMap& map = map_of(object.type);
-    std::uint64_t left = object.size; // runs that lie in each other would be read again and again
-    for (const ReferenceMap::Series& series : map.series) {
-      const std::uint64_t bytes = series.adjusted + object.size;
-      if (bytes > left) continue;
-      left -= bytes;
-      run(object, series.offset, bytes, visit);
-    }
+    for (const ReferenceMap::Series& series : map.series)
+      if (!run(object, series.offset, series.adjusted + object.size, visit)) return;
     if (!map.items.empty()) values(object, map, visit);
   }
 
@@ -78,31 +87,41 @@ private:
     return *known_[type];
   }
 
+  // Whether the object may have more references, and `visit` wants them.
   template<typename Visit>
-  void run(const HeapObject& object, std::uint64_t offset, std::uint64_t bytes, const Visit& visit) {
-    if (offset > object.size || bytes > object.size - offset) return;
+  bool run(const HeapObject& object, std::uint64_t offset, std::uint64_t bytes, const Visit& visit) {
+    if (offset > object.size || bytes > object.size - offset) return false;
     for (std::uint64_t done = 0; done + width_ <= bytes;) {
       const std::span<const std::byte> some = bytes_.from(object.address + offset + done, width_, no_end);
-      if (some.size() < width_) return;
+      if (some.size() < width_) return false;
       const std::uint64_t here = std::min<std::uint64_t>(some.size(), bytes - done) / width_ * width_;
       for (std::uint64_t i = 0; i < here; i += width_)
-        if (const Address value = word(some.data() + i); value != 0) visit(offset + done + i, value);
+        if (const Address value = word(some.data() + i);
+            value != 0 && !wants_more(visit, offset + done + i, value))
+          return false;
       done += here;
+    }
+    return true;
+  }
+
+  template<typename Visit>
+  static bool wants_more(const Visit& visit, std::uint64_t offset, Address value) {
+    if constexpr (std::is_void_v<decltype(visit(offset, value))>) {
+      visit(offset, value);
+      return true;
+    } else {
+      return visit(offset, value);
     }
   }
 
   template<typename Visit>
   void values(const HeapObject& object, const ReferenceMap& map, const Visit& visit) {
-    std::uint64_t stride = 0;
-    for (const ReferenceMap::Item& item : map.items)
-      stride += std::uint64_t{item.references} * width_ + item.skip;
     const std::span<const std::byte> head = bytes_.from(object.address + width_, 4, no_end);
-    if (head.size() < 4 || stride == 0 || map.first > object.size) return;
-    const std::uint64_t most = (object.size - map.first) / stride;
-    std::uint64_t left = std::min<std::uint64_t>(load<std::uint32_t>(head, order_), most);
+    if (head.size() < 4 || map.first > object.size) return;
+    std::uint64_t left = std::min<std::uint64_t>(load<std::uint32_t>(head, order_), object.size / map.stride);
     for (std::uint64_t at = map.first; left != 0; --left)
       for (const ReferenceMap::Item& item : map.items) {
-        run(object, at, std::uint64_t{item.references} * width_, visit);
+        if (!run(object, at, std::uint64_t{item.references} * width_, visit)) return;
         at += std::uint64_t{item.references} * width_ + item.skip;
       }
   }

@@ -317,6 +317,7 @@ private:
   static constexpr std::size_t max_queue_nodes = 1'000'000; // of an immutable queue
 
   void step(Address at) {
+    if (visitor_.looked_at != nullptr) ++*visitor_.looked_at;
     if (++steps_ > visitor_.steps)
       throw_corrupt(at, fmt::format("a collection of more than {} parts", visitor_.steps));
   }

@@ -32,6 +32,8 @@ struct CollectionVisitor {
   // for those that stand side by side in an array or a span.
   std::uint64_t left_out = 0;
   std::uint64_t steps = max_collection_steps; // are looked at
+  // Counted up at each of them, also of a visit that throws: visits may share a limit. Null: not wanted.
+  std::uint64_t* looked_at = nullptr;
 };
 
 // Visits the elements of `instance`. False: it is no collection that is known here, and nothing was called.

@@ -87,7 +87,11 @@ constexpr const char* more_fields = "it has more fields, which are not shown";
 class Inspection {
 public:
   Inspection(ObjectReader& objects, const InspectionLimits& limits)
-      : objects_(objects), reader_(objects), limits_(limits) {}
+      : objects_(objects), reader_(objects), limits_(limits), text_limits_(limits.text) {
+    if (text_limits_.steps == nullptr) text_limits_.steps = &steps_;
+  }
+  Inspection(const Inspection&) = delete;
+  Inspection& operator=(const Inspection&) = delete;
 
   // The fields of a type and of its base types, the outermost first.
   void add_fields(std::vector<InspectedField>& fields, const TypeLayout& layout, Address at,
@@ -115,7 +119,7 @@ public:
                                .property = property_of(part.name),
                                .declared_in = (*type)->text,
                                .offset = header + offset,
-                               .value = inspect_value(objects_, *part.type, at + offset, limits_.text),
+                               .value = inspect_value(objects_, *part.type, at + offset, text_limits_),
                                .fields = {}};
           if (depth < limits_.structure_depth)
             add_structure(field.fields, *part.type, at + offset, depth + 1);
@@ -148,7 +152,7 @@ public:
                            .property = {},
                            .declared_in = declared_in,
                            .offset = element.offset,
-                           .value = inspect_value(objects_, *element.type, at + element.offset, limits_.text),
+                           .value = inspect_value(objects_, *element.type, at + element.offset, text_limits_),
                            .fields = {}};
       if (depth < limits_.structure_depth)
         add_structure(field.fields, *element.type, at + element.offset, depth + 1);
@@ -167,8 +171,8 @@ public:
                             if (object.items.size() >= most_items() || gives_up(object)) return false;
                             InspectedItem row;
                             if (item.key_type)
-                              row.key = inspect_value(objects_, *item.key_type, item.key, limits_.text);
-                            row.value = inspect_value(objects_, *item.type, item.at, limits_.text);
+                              row.key = inspect_value(objects_, *item.key_type, item.key, text_limits_);
+                            row.value = inspect_value(objects_, *item.type, item.at, text_limits_);
                             object.items.push_back(std::move(row));
                             return true;
                           }});
@@ -194,14 +198,16 @@ private:
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(count, most_items()) && !gives_up(object); ++i)
       object.items.push_back(
           {.key = {},
-           .value = inspect_value(objects_, *layout.element, data + i * layout.element_size, limits_.text)});
+           .value = inspect_value(objects_, *layout.element, data + i * layout.element_size, text_limits_)});
   }
 
   ObjectReader& objects_;
   InstanceReader reader_;
   const InspectionLimits& limits_;
-  std::size_t fields_ = 0; // those of structures included
-  bool cut_ = false;       // there are more
+  TextLimits text_limits_;
+  std::uint64_t steps_ = TextLimits::max_shared_steps; // that texts may look at yet
+  std::size_t fields_ = 0;                             // those of structures included
+  bool cut_ = false;                                   // there are more
 };
 
 } // namespace

@@ -36,16 +36,9 @@ Instance InstanceReader::of_object(Address object) {
 }
 
 std::optional<FieldPlace> InstanceReader::find(const Instance& instance, std::string_view name) {
-  const TypeLayout* layout = &instance.layout;
-  for (unsigned i = 0; i < TypeLayouts::max_base_types; ++i) {
-    const FieldLayout* found = layout->field(name);
-    if (found == nullptr) found = layout->field(fmt::format("<{}>k__BackingField", name));
-    if (found == nullptr) found = layout->field(fmt::format("{}@", name)); // F#'s
-    if (found != nullptr) return FieldPlace{found, instance.fields + found->offset};
-    if (layout->table.parent == 0) break;
-    layout = &reader_->layouts().of(layout->table.parent);
-  }
-  return std::nullopt;
+  const FieldLayout* const found = reader_->field_of(instance.layout, name);
+  if (found == nullptr) return std::nullopt;
+  return FieldPlace{found, instance.fields + found->offset};
 }
 
 FieldPlace InstanceReader::field(const Instance& instance, std::string_view name) {

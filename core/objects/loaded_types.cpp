@@ -4,6 +4,8 @@
 #include "core/objects/lookup_map.h"
 #include "core/objects/type_search.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
@@ -18,12 +20,18 @@ Address word_of(const Platform& platform, std::span<const std::byte> bytes) {
                                     : load<std::uint64_t>(bytes, platform.byte_order);
 }
 
-// Calls visit(pointer) for each word of the map that is not zero. Words are read in blocks.
-void each_of(const Target& target, const LookupMap& map, const auto& visit) {
+// Calls visit(pointer) for each word of the map that is not zero, until it returns false. Words are read in
+// blocks. Takes what it looks at off from `rows_left`; 0 when that is not enough.
+void each_of(const Target& target, const LookupMap& map, std::uint64_t& rows_left, const auto& visit) {
   constexpr std::uint32_t most = 8'192; // words at a time
   const std::uint32_t size = target.pointer_size();
   std::vector<std::byte> block;
   for (const LookupMap::Part& part : map.parts) {
+    if (map_part_rows + part.count > rows_left) {
+      rows_left = 0;
+      throw_corrupt(part.table, fmt::format("lookup maps of more than {} rows", max_all_map_rows));
+    }
+    rows_left -= map_part_rows + part.count;
     for (std::uint32_t first = 0; first < part.count; first += most) {
       const std::uint32_t count = std::min(most, part.count - first);
       block.resize(std::size_t{count} * size);
@@ -31,8 +39,8 @@ void each_of(const Target& target, const LookupMap& map, const auto& visit) {
       for (std::uint32_t i = 0; i < count; ++i)
         if (const Address word =
                 word_of(target.platform(), std::span(block).subspan(std::size_t{i} * size, size));
-            word != 0)
-          visit(word & ~map.flags);
+            word != 0 && !visit(word & ~map.flags))
+          return;
     }
   }
   if (map.fault) throw *map.fault;
@@ -50,12 +58,17 @@ LoadedTypes loaded_types(TypeFinder& finder, const std::function<void(const Erro
     }
   };
   std::vector<Address> tables;
-  for (const Address module : finder.names().module_addresses())
+  std::uint64_t rows_left = max_all_map_rows;
+  for (const Address module : finder.names().module_addresses()) {
+    if (rows_left == 0 || tables.size() == max_loaded_types) break;
     attempt([&] {
-      each_of(finder.target(), read_lookup_map(finder.target(), module, definitions), [&](Address table) {
-        if (tables.size() < max_loaded_types) tables.push_back(table);
-      });
+      each_of(finder.target(), read_lookup_map(finder.target(), module, definitions), rows_left,
+              [&](Address table) {
+                tables.push_back(table);
+                return tables.size() < max_loaded_types;
+              });
     });
+  }
   const std::vector<Address> instances = finder.all_instances();
   const std::size_t room = max_loaded_types - tables.size();
   if (instances.size() > room || room == 0) loaded.more = true;
@@ -77,10 +90,15 @@ LoadedTypes loaded_types(TypeFinder& finder, const std::function<void(const Erro
 std::uint64_t mark_of_loaded_types(TypeFinder& finder) {
   WordHash mark;
   const Target& target = finder.target();
+  std::uint64_t rows_left = max_all_map_rows;
   for (const Address module : finder.names().module_addresses()) {
+    if (rows_left == 0) break;
     mark.add(module);
     try {
-      each_of(target, read_lookup_map(target, module, definitions), [&](Address table) { mark.add(table); });
+      each_of(target, read_lookup_map(target, module, definitions), rows_left, [&](Address table) {
+        mark.add(table);
+        return true;
+      });
       const Address instances =
           target.read_pointer(target.field_address(module, "Module", "AvailableTypeParams"));
       if (instances == 0) continue;

@@ -1,5 +1,6 @@
 #include "core/objects/object_condition.h"
 
+#include "core/memory/utf8.h"
 #include "core/objects/inspected_object.h"
 #include "core/objects/instance_reader.h"
 
@@ -97,7 +98,9 @@ ObjectCondition::ObjectCondition(std::string_view text) {
     disagree(fmt::format("'{}' is no condition: it takes a field, one of = != < <= > >=, and a value", text));
   path_ = text.substr(0, at);
   while (path_.ends_with(' ')) path_.pop_back();
-  one_field_ = path_.find_first_of(".[") == path_.npos;
+  first_ = path_.substr(0, path_.find_first_of(".["));
+  one_field_ = first_.size() == path_.size();
+  if (first_.starts_with('<') && !one_field_) first_.clear(); // its dot may belong to a compiler's name
   std::string_view rest = text.substr(at);
   constexpr std::array<std::pair<std::string_view, Sign>, 7> signs = {{{"==", Sign::equal},
                                                                        {"!=", Sign::unequal},
@@ -136,6 +139,20 @@ bool ObjectCondition::fits(Order order) const {
   return false;
 }
 
+// Why objects of this type have no place for the first step of the path; empty when they may have one. Of a
+// union of F#'s each value has its own.
+const std::string& ObjectCondition::why_nowhere(ObjectReader& reader, Address object) {
+  const auto [known, is_new] = nowhere_.try_emplace(reader.method_table_of(object));
+  if (!is_new || first_.empty()) return known->second;
+  if (reader.union_of(reader.layouts().of(known->first)) != nullptr) return known->second;
+  try {
+    follow_path(reader, object, first_);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::invalid_argument) known->second = cut_utf8(error.what(), max_kept_reason);
+  }
+  return known->second;
+}
+
 ValuePlace ObjectCondition::find_place(ObjectReader& reader, Address object) {
   if (!one_field_) return follow_path(reader, object, path_);
   const Address method_table = reader.method_table_of(object);
@@ -150,6 +167,10 @@ ValuePlace ObjectCondition::find_place(ObjectReader& reader, Address object) {
 
 std::optional<bool> ObjectCondition::holds(ObjectReader& reader, Address object, std::string& why) {
   try {
+    if (const std::string& known = why_nowhere(reader, object); !known.empty()) {
+      why = known;
+      return std::nullopt;
+    }
     const ValuePlace place = find_place(reader, object);
     return fits(compare(reader, *place.type, place.at));
   } catch (const Error& error) {
@@ -188,8 +209,11 @@ ObjectCondition::Order ObjectCondition::compare_object(ObjectReader& reader, Add
   const TypeLayout& layout = reader.layouts().of(reader.method_table_of(object));
   if (layout.kind == TypeLayout::Kind::string) {
     const std::uint32_t units = target.read_u32(target.field_address(object, "String", "m_StringLength"));
+    // Each unit has a byte at least: with one more than the value has, the order is known.
+    const auto needed =
+        static_cast<std::uint32_t>(std::min<std::size_t>(value_.size() + 1, max_compared_units));
     return compare_text(target.read_utf16_units(target.field_address(object, "String", "m_FirstChar"),
-                                                std::min(units, max_compared_units)));
+                                                std::min(units, needed)));
   }
   if (layout.kind == TypeLayout::Kind::number)
     return compare(reader, *number_use(layout.number), object + target.pointer_size());

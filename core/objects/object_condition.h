@@ -23,12 +23,14 @@ public:
   // there cannot be compared with the value: then `why` says the reason. Numbers are compared as numbers,
   // enumerations by their numbers when the value is one, texts by their bytes; null is unequal to everything
   // but null, and neither less nor greater. Never throws for target data. Cost: that of follow_path, and up
-  // to 3 reads; when the path is the name of a field, follow_path once for each type. `reader` must be the
-  // same one each time.
+  // to 3 reads; when the path is the name of a field, or begins with one that a type does not have,
+  // follow_path once for each type. `reader` must be the same one each time.
   std::optional<bool> holds(ObjectReader& reader, Address object, std::string& why);
 
   // Code units of a string that are compared; what follows them does not count.
   static constexpr std::uint32_t max_compared_units = 1 << 16;
+  // Bytes of the reason that is kept for a type from which the path leads nowhere.
+  static constexpr std::size_t max_kept_reason = 512;
 
 private:
   enum class Sign : std::uint8_t { equal, unequal, less, not_greater, greater, not_less };
@@ -41,6 +43,7 @@ private:
     std::uint64_t offset = 0; // from the object
   };
 
+  const std::string& why_nowhere(ObjectReader& reader, Address object);
   ValuePlace find_place(ObjectReader& reader, Address object);
   bool fits(Order order) const;
   Order compare(ObjectReader& reader, const TypeUse& type, Address at) const;
@@ -50,10 +53,12 @@ private:
   Order compare_text(std::string_view text) const;
 
   std::string path_, value_;
+  std::string first_; // the name with which the path begins; empty: it begins with something else
   Sign sign_ = Sign::equal;
-  bool quoted_ = false;                            // the value is a text, whatever it looks like
-  bool one_field_ = false;                         // the path is a name, and no more
-  std::unordered_map<Address, FieldPlace> fields_; // with one_field_, by the type of the object
+  bool quoted_ = false;                              // the value is a text, whatever it looks like
+  bool one_field_ = false;                           // the path is a name, and no more
+  std::unordered_map<Address, FieldPlace> fields_;   // with one_field_, by the type of the object
+  std::unordered_map<Address, std::string> nowhere_; // why_nowhere, by the type of the object
 };
 
 // Several conditions, all of which must hold.

@@ -144,17 +144,18 @@ private:
       refuse(fmt::format("{} takes numbers", instance.layout.text));
     }
     std::optional<ValuePlace> found;
-    std::uint64_t count = 0;
+    std::uint64_t count = 0, steps = TextLimits::max_shared_steps; // of the texts of all keys
     const std::optional<std::uint64_t> index = index_of(key);
-    const bool known = visit_collection(reader_, instance,
-                                        {.count = [&](std::uint64_t all) { count = all; },
-                                         .item =
-                                             [&](const CollectionItem& item) {
-                                               if (item.key_type ? is_key(item, key) : index.has_value())
-                                                 found = {item.type, item.at};
-                                               return !found && item.key_type;
-                                             },
-                                         .left_out = index.value_or(0)});
+    const bool known =
+        visit_collection(reader_, instance,
+                         {.count = [&](std::uint64_t all) { count = all; },
+                          .item =
+                              [&](const CollectionItem& item) {
+                                if (item.key_type ? is_key(item, key, steps) : index.has_value())
+                                  found = {item.type, item.at};
+                                return !found && item.key_type;
+                              },
+                          .left_out = index.value_or(0)});
     if (!known) refuse(fmt::format("{} is no collection that is known here", instance.layout.text));
     if (!found) refuse(fmt::format("no such element among the {} of {}", count, instance.layout.text));
     return *found;
@@ -199,9 +200,9 @@ private:
     return static_cast<std::uint64_t>(indices->front());
   }
 
-  bool is_key(const CollectionItem& item, const Key& key) {
+  bool is_key(const CollectionItem& item, const Key& key, std::uint64_t& steps) {
     const InspectedValue value =
-        inspect_value(objects_, *item.key_type, item.key, {.string_units = 1, .text = 64});
+        inspect_value(objects_, *item.key_type, item.key, {.string_units = 1, .text = 64, .steps = &steps});
     if (const auto* indices = std::get_if<Indices>(&key))
       return indices->size() == 1 &&
              (value.kind == InspectedValue::Kind::integer || value.kind == InspectedValue::Kind::cardinal) &&

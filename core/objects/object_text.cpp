@@ -15,16 +15,21 @@ namespace clr {
 namespace {
 
 constexpr std::size_t max_fault = 120; // bytes of a fault's text within a value
+// Names of an enumeration that cost as much as a node of a collection.
+constexpr std::uint64_t enumerators_of_step = 256;
 
 } // namespace
 
 ObjectText::ObjectText(ObjectReader& reader, const TextLimits& limits)
-    : reader_(&reader), layouts_(&reader.layouts()), instances_(reader), limits_(limits) {
+    : reader_(&reader), layouts_(&reader.layouts()), instances_(reader), limits_(limits),
+      steps_(limits.steps == nullptr ? TextLimits::max_steps
+                                     : std::min(*limits.steps, TextLimits::max_steps)) {
   limits_.string_units = std::min(limits_.string_units, TextLimits::max_string_units);
   limits_.depth = std::min(limits_.depth, TextLimits::max_depth);
 }
 
 std::string ObjectText::take() {
+  if (limits_.steps != nullptr) *limits_.steps -= std::min(*limits_.steps, looked_at_);
   if (text_.size() > limits_.text) {
     text_.resize(cut_utf8(text_, limits_.text).size());
     text_ += "...";
@@ -81,25 +86,23 @@ void ObjectText::number(ElementType number, Address at) {
 
 void ObjectText::enumeration(const TypeLayout& layout, Address at) {
   const std::uint64_t value = instances_.number(layout.number, at);
-  for (const objects::Enumerator& enumerator : layout.enumerators)
-    if (enumerator.value == value) return add(enumerator.name);
+  const std::vector<const objects::Enumerator*>& all = reader_->enumerators_of(layout);
+  auto next = std::ranges::lower_bound(
+      all, value, std::greater(), [](const objects::Enumerator* enumerator) { return enumerator->value; });
+  if (next != all.end() && (*next)->value == value) return add((*next)->name);
   const std::string digits = is_signed_number(layout.number)
                                  ? fmt::format("{}", static_cast<std::int64_t>(value))
                                  : fmt::format("{}", value);
   if (!layout.flags || value == 0) return add(digits);
   // Enum.ToString() takes the greatest values first, and prints the names in the order of their values.
-  std::vector<const objects::Enumerator*> by_value;
-  for (const objects::Enumerator& enumerator : layout.enumerators)
-    if (enumerator.value != 0) by_value.push_back(&enumerator);
-  std::stable_sort(
-      by_value.begin(), by_value.end(),
-      [](const objects::Enumerator* a, const objects::Enumerator* b) { return a->value > b->value; });
-  std::uint64_t rest = value;
+  std::uint64_t rest = value, seen = 0;
   std::vector<std::string_view> names;
-  for (const objects::Enumerator* enumerator : by_value) {
-    if ((rest & enumerator->value) != enumerator->value) continue;
-    rest &= ~enumerator->value;
-    names.push_back(enumerator->name);
+  for (; next != all.end() && rest != 0 && (*next)->value != 0; ++next) {
+    if (++seen % enumerators_of_step == 0) ++looked_at_;
+    if (steps_left() == 0) break;
+    if ((rest & (*next)->value) != (*next)->value) continue;
+    rest &= ~(*next)->value;
+    names.push_back((*next)->name);
   }
   if (rest != 0 || names.empty()) return add(digits);
   std::reverse(names.begin(), names.end());

@@ -3,6 +3,7 @@
 
 #include "core/objects/instance_reader.h"
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,8 @@ public:
 private:
   void add(std::string_view text);
   bool full() const { return text_.size() >= limits_.text; }
+  // Of collections, and of what is as long: so much may yet be looked at for this text.
+  std::uint64_t steps_left() const { return steps_ - std::min(steps_, looked_at_); }
   // Runs `act`; a fault becomes part of the text.
   template<typename Act>
   void guarded(const Act& act);
@@ -67,6 +70,7 @@ private:
   TypeLayouts* layouts_;
   InstanceReader instances_;
   TextLimits limits_;
+  std::uint64_t steps_, looked_at_ = 0;
   std::string text_;
   unsigned depth_ = 0, nesting_ = 0;
   std::vector<Address> path_; // objects that are being shown, from the outermost inwards

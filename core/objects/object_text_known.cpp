@@ -12,7 +12,7 @@
 namespace clr {
 namespace {
 
-// Parts of a collection that are looked at for its text: a stack's frame may show several.
+// Parts of one collection that are looked at for its text.
 constexpr std::uint64_t max_text_steps = 200'000;
 
 } // namespace
@@ -237,7 +237,8 @@ bool ObjectText::collection(const Instance& what) {
                                              value(*item.type, item.at);
                                              return true;
                                            },
-                                       .steps = max_text_steps});
+                                       .steps = std::min(max_text_steps, steps_left()),
+                                       .looked_at = &looked_at_});
   depth_ = depth;
   if (shown != 0) add("}");
   return known;
@@ -260,7 +261,8 @@ void ObjectText::builder(const Instance& what) {
   std::vector<Chunk> chunks;
   std::uint64_t units = 0;
   for (Address chunk = what.fields - target().pointer_size(); chunk != 0;) {
-    if (chunks.size() == max_chunks) throw_corrupt(chunk, "a text of too many chunks");
+    if (chunks.size() == max_chunks || steps_left() == 0) throw_corrupt(chunk, "a text of too many chunks");
+    ++looked_at_;
     const Instance at = instances_.of_object(chunk);
     const InstanceReader::Vector data = instances_.vector(instances_.reference(at, "m_ChunkChars"));
     const auto used = static_cast<std::uint32_t>(instances_.integer(at, "m_ChunkLength"));
@@ -335,7 +337,9 @@ Address ObjectText::first_exception(const Instance& what) {
                         [&](const CollectionItem& item) {
                           dispatch = target().read_pointer(item.at);
                           return false;
-                        }});
+                        },
+                    .steps = std::min(max_text_steps, steps_left()),
+                    .looked_at = &looked_at_});
   return dispatch == 0 ? 0 : instances_.reference(instances_.of_object(dispatch), "_exception");
 }
 

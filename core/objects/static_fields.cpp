@@ -36,8 +36,8 @@ private:
 
   // Whether a type has a static field that may be asked for. The arguments of generic types are part of their
   // names, and known only of loaded instances.
-  bool has_wanted(const Metadata& metadata, std::uint32_t rid, const std::string& text, bool generic) const {
-    const auto [first, last] = metadata.field_range(rid);
+  bool has_wanted(const Metadata& metadata, std::uint32_t rid, const std::string& text, bool generic) {
+    const auto [first, last] = ranges_.of(metadata, rid);
     const bool whole = generic || (first < last && search_.accepts(text));
     for (std::uint32_t i = first; i < last; ++i) {
       const FieldRow row = metadata.field(metadata.field_at(i));
@@ -147,6 +147,7 @@ private:
   ObjectReader& objects_;
   const StaticSearch& search_;
   const std::function<bool(const StaticRow&)>& visit_;
+  FieldRanges ranges_;
   std::vector<std::string> notes_;
   bool stopped_ = false;
 };

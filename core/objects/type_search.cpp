@@ -10,9 +10,8 @@ namespace {
 constexpr std::size_t max_notes = 20; // of one search
 
 struct Definition {
-  std::uint32_t type_def = 0;
+  std::uint32_t rid = 0;
   bool generic = false;
-  std::string text; // empty for a generic type
 };
 
 std::vector<Definition> wanted_types(NamedModule& module, const TypeSearch& search) {
@@ -25,17 +24,27 @@ std::vector<Definition> wanted_types(NamedModule& module, const TypeSearch& sear
       const bool generic = std::any_of(type->chain.begin(), type->chain.end(), [](const std::string& part) {
         return part.find('`') != std::string::npos;
       });
-      std::string text = declared_name(*type);
-      if (search.wanted(metadata, rid, text, generic))
-        found.push_back({.type_def = token_of(MetadataTable::type_def, rid),
-                         .generic = generic,
-                         .text = generic ? std::string() : std::move(text)});
+      if (search.wanted(metadata, rid, declared_name(*type), generic)) found.push_back({rid, generic});
     }
     return found;
   });
 }
 
+std::string text_of(NamedModule& module, std::uint32_t rid) {
+  return module.metadata.with([&](MetadataNames& names) { return declared_name(*names.type_def(rid)); });
+}
+
 } // namespace
+
+std::pair<std::uint32_t, std::uint32_t> FieldRanges::of(const Metadata& metadata,
+                                                        std::uint32_t type_def_rid) {
+  if (type_def_rid == 1) seen_ = 0;
+  const auto range = metadata.field_range(type_def_rid);
+  if (range.first < range.second) seen_ += range.second - range.first;
+  if (seen_ > std::max(metadata.rows(MetadataTable::field), metadata.rows(MetadataTable::field_ptr)))
+    throw Error(ErrorKind::corrupt, "types of a module that have fields in common");
+  return range;
+}
 
 std::string declared_name(const TypeName& type) {
   std::string text = type.name_space;
@@ -60,11 +69,13 @@ std::vector<std::string> search_types(TypeFinder& finder, const TypeSearch& sear
   for (const Address module : names.module_addresses()) {
     if (stopped) break;
     attempt([&] {
-      for (const Definition& type : wanted_types(names.named_modules().at(module), search)) {
+      NamedModule& named = names.named_modules().at(module);
+      for (const Definition& type : wanted_types(named, search)) {
         if (stopped) return;
         attempt([&] {
-          if (!type.generic) return visit(finder.loaded(module, type.type_def), type.text);
-          for (const Address instance : finder.instances(module, type.type_def)) visit(instance, type.text);
+          const std::uint32_t type_def = token_of(MetadataTable::type_def, type.rid);
+          if (!type.generic) return visit(finder.loaded(module, type_def), text_of(named, type.rid));
+          for (const Address instance : finder.instances(module, type_def)) visit(instance, {});
         });
       }
     });

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -22,6 +23,17 @@ struct TypeSearch {
   // Called with the MethodTable of each loaded type that is wanted, and with `text` where it is not generic,
   // else ""; false ends the search.
   std::function<bool(Address method_table, const std::string& text)> visit;
+};
+
+// The rows of fields of a module's types, one type after the other, for TypeSearch::wanted.
+class FieldRanges {
+public:
+  // As Metadata::field_range. Throws Error{corrupt} as soon as the types since the first one have more fields
+  // than the module: then each could have all of them. No reads but those of field_range.
+  std::pair<std::uint32_t, std::uint32_t> of(const Metadata& metadata, std::uint32_t type_def_rid);
+
+private:
+  std::uint64_t seen_ = 0; // of the types so far
 };
 
 // Returns what could not be read, the first reasons of them. Never throws for target data. Cost: the metadata

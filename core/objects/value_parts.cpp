@@ -143,6 +143,7 @@ std::string ValueParts::bracketed(std::uint64_t index) const {
 void ValueParts::walk(ObjectReader& reader, std::uint64_t wanted) {
   InstanceReader instances(reader);
   std::vector<ValuePart> items;
+  std::uint64_t steps = TextLimits::max_shared_steps; // of the texts of all keys
   visit_collection(instances, {reader.layouts().of(method_table_), value_},
                    {.count = [](std::uint64_t) {},
                     .item =
@@ -150,9 +151,10 @@ void ValueParts::walk(ObjectReader& reader, std::uint64_t wanted) {
                           if (items.size() >= wanted) return false;
                           std::string name = bracketed(items.size());
                           if (item.key_type)
-                            name =
-                                fmt::format("[{}]", reader.describe_value(*item.key_type, item.key,
-                                                                          {.string_units = 64, .text = 80}));
+                            name = fmt::format(
+                                "[{}]",
+                                reader.describe_value(*item.key_type, item.key,
+                                                      {.string_units = 64, .text = 80, .steps = &steps}));
                           items.push_back({.name = std::move(name),
                                            .type = item_with_names(reader.layouts(), item.type, names_),
                                            .at = item.at});

@@ -112,7 +112,7 @@ public:
   HeapVerification verify(const HeapWalkOptions& options = {});
   StaticFields& statics() { return statics_; }
 
-  // All roots. Cost: that of paths.
+  // All roots, of those of stacks max_stack_roots. Cost: that of paths.
   const std::vector<HeapRoot>& roots(const HeapWalkOptions& options = {});
 
   // The roots of one kind, without the cost of roots(): none for those of stacks, which RootReporter has.
@@ -152,6 +152,8 @@ private:
   void note(std::string text);
 
   static constexpr std::size_t max_notes = 100;
+  // Roots of stacks: each is kept with its row, which takes half a kilobyte.
+  static constexpr std::size_t max_stack_roots = 1'500'000;
 
   Runtime* runtime_;
   HeapReporter* heap_;

@@ -1,5 +1,6 @@
 #include "core/runtime/heap_report.h"
 
+#include "core/memory/utf8.h"
 #include "core/runtime/name_filter.h"
 #include "core/types/type_names.h"
 
@@ -18,6 +19,12 @@ Address base_of(const Runtime& runtime) {
 }
 
 } // namespace
+
+std::string NameBudget::keep(std::string name) {
+  if (name.size() > left_ && name.size() > max_cut) name = std::string(cut_utf8(name, max_cut)) + "...";
+  left_ -= std::min(left_, name.size());
+  return name;
+}
 
 HeapReporter::HeapReporter(Runtime& runtime)
     : runtime_(&runtime), map_(read_heap_map(*runtime.target(), base_of(runtime))),
@@ -39,8 +46,8 @@ const HeapTypeRow& HeapReporter::type(Address method_table) {
   }
   try {
     const RuntimeType& type = runtime_->names()->types().type(method_table);
-    if (type.module != nullptr) row.module = type.module->name.str();
-    row.name = runtime_->names()->type_name(method_table);
+    if (type.module != nullptr) row.module = name_budget_.keep(type.module->name.str());
+    row.name = name_budget_.keep(runtime_->names()->type_name(method_table));
   } catch (const std::exception& error) {
     row.name = fmt::format("<unknown type: {}>", error.what());
   }

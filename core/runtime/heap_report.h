@@ -18,6 +18,19 @@ struct HeapTypeRow {
   HeapCount count;
 };
 
+// Names for whose bytes together there is a limit: beyond it, of a longer one the beginning stays, with
+// "...".
+class NameBudget {
+public:
+  explicit NameBudget(std::size_t most) : left_(most) {}
+  std::string keep(std::string name);
+
+  static constexpr std::size_t max_cut = 64; // bytes of a name that is cut
+
+private:
+  std::size_t left_;
+};
+
 struct HeapQuery {
   std::string glob;              // compared with the names of types; empty: every type
   Address method_table = 0;      // of the type; 0: every type
@@ -79,8 +92,12 @@ public:
                                        const std::function<bool(const HeapObjectRow&)>& visit,
                                        const HeapWalkOptions& options = {});
 
-  // The name and module of a type; kept. Never throws.
+  // The name and module of a type; kept, within max_name_bytes. Never throws.
   const HeapTypeRow& type(Address method_table);
+
+  // Bytes of the names of all types and their modules: 1,000 for each of 65,000 types, where 100 are usual.
+  // One name can have 16 KB.
+  static constexpr std::size_t max_name_bytes = 64u << 20;
 
   // What a reader of any figure about this heap must know: that a collection is in the middle of its work,
   // and what could not be read. Sentences.
@@ -92,6 +109,7 @@ private:
   HeapTypes types_;
   std::optional<HeapStatistics> statistics_;
   std::unordered_map<Address, HeapTypeRow> names_; // at most one for each type of types_
+  NameBudget name_budget_{max_name_bytes};
 };
 
 // "7 of 12 bytes of the heap are missing: objects there are not counted ...": one sentence for memory that is

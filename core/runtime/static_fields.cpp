@@ -9,11 +9,13 @@ const std::vector<StaticField>& StaticFields::all(const std::function<bool()>& g
   if (whole_) return fields_;
   fields_.clear();
   by_slot_.clear();
+  name_bytes_ = 0;
   bool stopped = false;
+  FieldRanges ranges;
   search_types(runtime_->objects()->finder(),
                {.wanted =
-                    [](const Metadata& metadata, std::uint32_t rid, const std::string&, bool) {
-                      const auto [first, last] = metadata.field_range(rid);
+                    [&](const Metadata& metadata, std::uint32_t rid, const std::string&, bool) {
+                      const auto [first, last] = ranges.of(metadata, rid);
                       for (std::uint32_t i = first; i < last; ++i) {
                         const FieldRow row = metadata.field(metadata.field_at(i));
                         if (row.is_static() && !row.literal()) return true;
@@ -24,7 +26,7 @@ const std::vector<StaticField>& StaticFields::all(const std::function<bool()>& g
                     [&](Address table, const std::string& text) {
                       stopped = go_on && !go_on();
                       if (!stopped) add_type(table, text);
-                      return !stopped && fields_.size() < max_fields;
+                      return !stopped && !is_full();
                     }});
   whole_ = !stopped;
   return fields_;
@@ -40,11 +42,12 @@ void StaticFields::add_type(Address table, const std::string& text) {
   const TypeLayout& layout = runtime_->objects()->layouts().of(table);
   for (const FieldLayout& field : layout.fields) {
     if (!field.is_static || !field.address || (!field.boxed && !field.type->is_reference())) continue;
-    if (fields_.size() >= max_fields) return;
+    if (is_full()) return;
     by_slot_.try_emplace(*field.address, fields_.size());
     fields_.push_back({.name = (text.empty() ? layout.text : text) + "." + field.name,
                        .slot = *field.address,
                        .boxed = field.boxed});
+    name_bytes_ += fields_.back().name.size();
   }
 }
 

@@ -29,12 +29,16 @@ public:
   const StaticField* at(Address slot);
 
   static constexpr std::size_t max_fields = 1 << 20;
+  // Bytes of all their names: 128 for each, where 60 are usual. One name can have 16 KB.
+  static constexpr std::size_t max_name_bytes = 128u << 20;
 
 private:
+  bool is_full() const { return fields_.size() >= max_fields || name_bytes_ >= max_name_bytes; }
   void add_type(Address table, const std::string& text);
 
   Runtime* runtime_;
   bool whole_ = false;
+  std::size_t name_bytes_ = 0;
   std::vector<StaticField> fields_;
   std::unordered_map<Address, std::size_t> by_slot_;
 };

@@ -90,6 +90,8 @@ TEST_CASE("handles by the contract are those of the collector's tables", "[heap]
   CHECK(read().problems.size() == 1);
   runtime.memory.write_integer(places.tails + 2, 121, 1);
   CHECK(read().problems.size() == 1);
+  runtime.t.descriptor().types["TableSegment"].fields["RgTail"].offset = -8;
+  CHECK_THAT(fault_of([&] { read(); })->what(), Catch::Contains("TableSegment.RgTail at offset -8"));
   runtime.t.descriptor().types["TableSegment"].fields.erase("RgTail");
   CHECK_THAT(fault_of([&] { read(); })->what(), Catch::Contains("TableSegment.RgTail"));
 }

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <set>
 
@@ -60,6 +61,25 @@ void refer_at_random(Scene& scene, const Random& random) {
   for (std::uint32_t from = 0; from < count; ++from)
     for (unsigned i = random() % (fields + 1); i > 0; --i) scene.refer(from, random() % count);
 }
+
+// A block of memory in front of another memory.
+class BlockReader final : public MemoryReader {
+public:
+  BlockReader(MemoryReader& next, Address begin, std::span<const std::byte> bytes)
+      : next_(&next), begin_(begin), bytes_(bytes) {}
+  std::size_t read_some(Address address, std::span<std::byte> out) override {
+    if (address - begin_ >= bytes_.size()) return next_->read_some(address, out);
+    const auto there = bytes_.subspan(address - begin_);
+    const std::size_t count = std::min(there.size(), out.size());
+    std::copy_n(there.begin(), count, out.begin());
+    return count;
+  }
+
+private:
+  MemoryReader* next_;
+  Address begin_;
+  std::span<const std::byte> bytes_;
+};
 
 void check(Scene& scene, const std::vector<std::uint32_t>& roots) {
   const Target target = scene.runtime.target();
@@ -179,6 +199,48 @@ TEST_CASE("a list retains its rest, and an interruption is told", "[heap]") {
   const HeapRetained stopped(map, types, graph, roots,
                              {.progress = [](std::uint64_t, std::uint64_t) { return false; }});
   CHECK(stopped.interrupted());
+}
+
+TEST_CASE("ways from the head of a list to what its end refers to are found without the list", "[heap]") {
+  // Each of `ends` is behind all of the list, and has only the head to thank for it.
+  constexpr std::uint32_t length = 100'000, ends = 40'000; // 4 G steps, were all of them made
+  HeapRuntime runtime({});
+  const Address begin = runtime.fresh_region(), node = runtime.type_with(24, {{8, 8}}),
+                array = runtime.array_of_references();
+  // head: an array of the first node and all ends. The list: nodes. Its last one: an array of all ends.
+  constexpr std::uint64_t array_bytes = 24 + 8 * (std::uint64_t{ends} + 1);
+  const Address list = begin + array_bytes, last = list + std::uint64_t{24} * length,
+                first_end = last + array_bytes, end = first_end + std::uint64_t{24} * ends;
+  std::vector<std::byte> bytes(end - begin);
+  const auto set = [&](Address at, std::uint64_t value) { std::memcpy(&bytes[at - begin], &value, 8); };
+  for (const Address at : {begin, last}) {
+    set(at, array);
+    set(at + 8, ends + 1);
+    set(at + 16, at == begin ? list : 0);
+    for (std::uint64_t i = 0; i < ends; ++i) set(at + 24 + 8 * i, first_end + 24 * i);
+  }
+  for (Address at = list; at < last; at += 24) {
+    set(at, node);
+    set(at + 8, at + 24);
+  }
+  for (Address at = first_end; at < end; at += 24) set(at, node);
+  const Address segment = runtime.segment(0, 2, begin, end);
+  for (unsigned i = 1; i <= 3; ++i) runtime.set_word(segment + i * 8, end); // reserved
+  BlockReader memory(runtime.memory, begin, bytes);
+  const Target target(memory, runtime.t.contract_descriptor(), Platform{});
+  const HeapMap map = read_heap_map(target, HeapRuntime::module);
+  HeapTypes types(target);
+  ReferenceMaps maps(types);
+  HeapGraph graph(map, maps, read_handles(target, map.state), {}, 2);
+  REQUIRE(graph.index().count() == 2 + length + ends);
+  const HeapDominators dominators(graph, std::vector<std::uint32_t>{0});
+  CHECK(dominators.dominator(1) == 0);
+  CHECK(dominators.dominator(length) == length - 1);
+  CHECK(dominators.dominator(length + 1) == length);
+  std::uint32_t below_head = 0;
+  for (std::uint32_t i = 0; i < ends; ++i)
+    if (dominators.dominator(length + 2 + i) == 0) ++below_head;
+  CHECK(below_head == ends);
 }
 
 TEST_CASE("a group of roots retains what the other groups do not reach", "[heap]") {

@@ -267,6 +267,14 @@ const std::vector<Spec>& specs() {
        false,
        {{"state", "g:ForEachAsyncState`1"}, {"<>1__state", "i"}, {"<>t__builder", "v:Builder"}}},
       {threading, "CancellationTokenSource+Registrations", false, {{"ThreadIDExecutingCallbacks", "i"}}},
+      {threading, "ThreadPoolWorkQueue", false, {{"_assignableWorkItemQueues", "a"}}},
+      {threading, "SemaphoreSlim+TaskNode#prev", false, {{"Prev", "o"}}, "Task"},
+      {tasks, "TaskFactory+CompleteOnInvokePromise", false, {{"_tasks", "a"}}, "Task"},
+      {tasks, "AwaitTaskContinuation", false, {{"m_action", "o"}}},
+      {compiler,
+       "Continuation#11",
+       false,
+       {{"Next", "o"}, {"GCData", "a"}, {"ResumeInfo", "w"}, {"State", "i"}}},
   };
   return all;
 }

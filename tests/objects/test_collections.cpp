@@ -138,6 +138,39 @@ TEST_CASE("nodes that lead back into themselves are told soon", "[objects]") {
   });
 }
 
+TEST_CASE("texts share a limit of what is looked at in collections", "[objects]") {
+  Scene s{Platform{}};
+  FrameworkTypes& t = s.types;
+  Address first = 0;
+  for (unsigned i = 0; i < 20; ++i) first = t.make("Node", {{"_value", 1}, {"_next", first}});
+  const Address stack = t.make("ConcurrentStack`1", {{"_head", first}});
+  const std::string whole = "Count = 20 {1, 1, 1, 1, 1, 1, 1, 1, ...}";
+  constexpr std::uint64_t cost = 20 + 2 * 9; // to count the nodes; nodes and elements up to the ninth
+  std::uint64_t steps = 2 * cost + 24;
+  const auto text = [&] { return s.view.objects.describe_object(stack, {.steps = &steps}); };
+  CHECK(text() == whole);
+  CHECK(steps == cost + 24);
+  CHECK(text() == whole);
+  CHECK_THAT(text(), Catch::StartsWith("Count = 20 {1") && Catch::Contains("more than 24 parts"));
+  CHECK(steps == 0);
+  CHECK_THAT(text(), Catch::Contains("more than 0 parts"));
+
+  // The text of the object, and those of its elements.
+  const Address array = t.objects({stack, stack, stack});
+  steps = 3 * cost + 2 * cost;
+  const InspectedObject found = inspect_object(s.view.objects, array, {.text = {.steps = &steps}});
+  REQUIRE(found.items.size() == 3);
+  CHECK(found.items[0].value.text == whole);
+  CHECK(found.items[1].value.text == whole);
+  CHECK_THAT(found.items[2].value.text, Catch::Contains("more than 0 parts"));
+  CHECK(steps == 0);
+
+  // The chunks of a text count, too.
+  const Address text_of_chunks = t.make("StringBuilder", {});
+  CHECK_THAT(s.view.objects.describe_object(text_of_chunks, {.steps = &steps}),
+             Catch::Contains("too many chunks"));
+}
+
 TEST_CASE("sorted collections", "[objects]") {
   on_each([](Scene& s) {
     FrameworkTypes& t = s.types;

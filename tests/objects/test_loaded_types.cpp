@@ -3,8 +3,10 @@
 #include "tests/objects/object_runtime.h"
 
 #include <catch2/catch.hpp>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 using namespace clr;
 using namespace clr::test;
@@ -88,4 +90,57 @@ TEST_CASE("a map whose second part is missing answers for its first", "[objects]
   CHECK(map().parts.size() == max_map_parts);
   REQUIRE(map().fault);
   CHECK(map().fault->kind() == ErrorKind::corrupt);
+}
+
+TEST_CASE("the rows of the maps of all modules together have a limit", "[objects]") {
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64, .os = Os::unix_like});
+  constexpr std::uint32_t most = max_map_rows - map_part_rows, maps = max_all_map_rows / max_map_rows;
+  std::vector<Address> modules{r.core_lib};
+  const Address map = static_cast<Address>(r.runtime.target.offset("Module", "TypeDefToMethodTableMap"));
+  for (std::uint32_t i = 0; i < 2 * maps; ++i) {
+    modules.push_back(r.runtime.module({.path = fmt::format("/srv/{}.dll", i), .simple_name = "a"}));
+    r.runtime.overlay(modules.back() + map, "ModuleLookupMap",
+                      {{"TableData", 0x10}, {"Count", most}, {"SupportedFlagsMask", 1}});
+  }
+  modules.push_back(r.app);
+  r.runtime.app_domain(modules);
+  ObjectView view(r);
+  std::vector<Error> faults;
+  const LoadedTypes loaded =
+      loaded_types(view.objects.finder(), [&](const Error& fault) { faults.push_back(fault); });
+  // All but one of those that there is room for are not in the memory, and those behind are not looked at.
+  REQUIRE(faults.size() == maps);
+  for (std::size_t i = 0; i + 1 < maps; ++i) CHECK(faults[i].kind() == ErrorKind::memory_missing);
+  CHECK_THAT(faults.back().what(), Catch::Contains("lookup maps of more than 67108864 rows"));
+  CHECK(name_of(loaded, r.string_type) == "System.String");
+  CHECK(name_of(loaded, r.dog_type) == "not loaded");
+  CHECK(mark_of_loaded_types(view.objects.finder()) == mark_of_loaded_types(view.objects.finder()));
+}
+
+TEST_CASE("no more types are listed than there may be, though modules share a map", "[objects]") {
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64, .os = Os::unix_like});
+  constexpr std::uint32_t rows = 20'000;
+  const Address table = r.memory.allocate(rows * 8);
+  std::vector<std::byte> words(rows * 8);
+  for (std::uint32_t i = 0; i < rows; ++i) std::memcpy(&words[i * 8], &r.dog_type, 8);
+  r.memory.write(table, words);
+  const Address map = static_cast<Address>(r.runtime.target.offset("Module", "TypeDefToMethodTableMap"));
+  std::vector<Address> modules;
+  for (unsigned i = 0; i < 5; ++i) {
+    modules.push_back(r.runtime.module({.path = fmt::format("/srv/{}.dll", i), .simple_name = "a"}));
+    r.runtime.overlay(modules.back() + map, "ModuleLookupMap",
+                      {{"TableData", table}, {"Count", rows}, {"SupportedFlagsMask", 1}});
+  }
+  // This one is not looked at, nor is what is behind the last row that there is room for.
+  r.runtime.overlay(modules.back() + map, "ModuleLookupMap", {{"TableData", 0x10}, {"Count", rows}});
+  modules.push_back(r.app);
+  modules.push_back(r.core_lib);
+  r.runtime.app_domain(modules);
+  ObjectView view(r);
+  std::vector<Error> faults;
+  const LoadedTypes loaded =
+      loaded_types(view.objects.finder(), [&](const Error& fault) { faults.push_back(fault); });
+  CHECK(faults.empty());
+  CHECK(loaded.more);
+  CHECK(loaded.types.size() == max_loaded_types);
 }

@@ -1,3 +1,4 @@
+#include "core/memory/counting_reader.h"
 #include "core/objects/object_condition.h"
 #include "tests/objects/object_runtime.h"
 #include "tests/support/faults.h"
@@ -145,4 +146,53 @@ TEST_CASE("a condition on memory that is missing says so, and holds nowhere", "[
   std::string why;
   CHECK_FALSE(ObjectCondition("Name=Ada").holds(k.view.objects, 0xdead'0000, why));
   CHECK(why.find("0xdead0000") != std::string::npos);
+}
+
+TEST_CASE("of a text no more is read than tells its order", "[objects]") {
+  Kennel k(Platform{});
+  const std::u16string long_name = u"Ad\u00e4" + std::u16string(60'000, u'x');
+  k.r.memory.at(k.r.fields_of(k.dog)).pointer(k.r.string(long_name));
+  CountingReader reads(k.r.memory);
+  ObjectView view(k.r, reads);
+  std::string why;
+  const auto holds = [&](std::string_view condition) {
+    return ObjectCondition(condition).holds(view.objects, k.dog, why).value();
+  };
+  CHECK(holds("Name!=Ada"));
+  reads.reset();
+  CHECK(holds("Name>Ada"));
+  CHECK(holds("Name>Ad\xc3\xa4"));
+  CHECK(holds("Name>Ad\xc3\xa4xxx"));
+  CHECK(holds("Name<Ad\xc3\xa4y"));
+  CHECK(holds("Name>Ad"));
+  CHECK(holds("Name!="));
+  CHECK(holds("Name!=Ad\xc3\xa4"));
+  CHECK_FALSE(holds("Name=Ad\xc3\xa4"));
+  CHECK(reads.bytes() < 1'000);
+  // A pair of surrogates that is cut is behind what is compared.
+  k.r.memory.at(k.r.fields_of(k.dog)).pointer(k.r.string(u"Ada\U0001f600"));
+  CHECK(holds("Name>Ada"));
+  CHECK(holds("Name!=Ada"));
+  CHECK(holds("Name=Ada\xf0\x9f\x98\x80"));
+}
+
+TEST_CASE("a path that leads nowhere is followed once for each type", "[objects]") {
+  Kennel k(Platform{});
+  CountingReader reads(k.r.memory);
+  ObjectView view(k.r, reads);
+  std::string first, second;
+  for (const char* const text : {"Nothing=1", "Nothing.Name=Rex"}) {
+    CAPTURE(text);
+    ObjectCondition condition(text);
+    CHECK_FALSE(condition.holds(view.objects, k.dog, first));
+    CHECK(first.find("has no field Nothing, and no property") != std::string::npos);
+    reads.reset();
+    CHECK_FALSE(condition.holds(view.objects, k.friend_, second));
+    CHECK(second == first);
+    CHECK(reads.reads() == 1); // the type of the object
+  }
+  // Behind its first step a path leads elsewhere for each object.
+  ObjectCondition name("Friend.Name=Rex");
+  CHECK_FALSE(name.holds(view.objects, k.friend_, first));
+  CHECK(name.holds(view.objects, k.dog, first) == true);
 }

@@ -1,3 +1,4 @@
+#include "core/memory/counting_reader.h"
 #include "tests/objects/object_runtime.h"
 #include "tests/support/faults.h"
 
@@ -99,6 +100,59 @@ TEST_CASE("a structure that is only a field has the layout that all share whose 
     }
     CHECK(returned(bytes_of({0x08}))->method_table == 0);
   }
+}
+
+TEST_CASE("a field is looked for once in each type", "[objects]") {
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
+  Address base = r.object_type;
+  const auto derive = [&](Address type, Address from) {
+    r.runtime.target.set(type, "MethodTable", "ParentMethodTable", from);
+  };
+  for (unsigned i = 0; i < 250; ++i) {
+    const Address type = r.runtime.type({.module = r.app, .rid = 5});
+    r.shape(type, 0, 0, {});
+    derive(type, base);
+    base = type;
+  }
+  derive(r.animal_type, base);
+  ObjectView view(r);
+  const TypeLayout& dog = view.objects.layouts().of(r.dog_type);
+  const TypeLayout& animal = view.objects.layouts().of(r.animal_type);
+  CHECK(view.objects.field_of(dog, "Place") == dog.field("<Place>k__BackingField"));
+  CHECK(view.objects.field_of(dog, "Place") != nullptr);
+  CHECK(view.objects.field_of(dog, "Name") == animal.field("Name"));
+  CHECK(view.objects.field_of(animal, "Name") == animal.field("Name"));
+  CHECK(view.objects.field_of(animal, "Place") == nullptr);
+  // Were all base types looked through each time, this would take minutes.
+  constexpr unsigned often = 100'000;
+  unsigned without = 0;
+  for (unsigned i = 0; i < often; ++i)
+    if (view.objects.field_of(dog, "Colour") == nullptr) ++without;
+  CHECK(without == often);
+
+  // A base type that cannot be read.
+  derive(r.animal_type, 0x10);
+  CountingReader reads(r.memory);
+  ObjectView damaged(r, reads);
+  const TypeLayout& other = damaged.objects.layouts().of(r.dog_type);
+  CHECK(damaged.objects.field_of(other, "Friend") != nullptr);
+  const auto ask = [&] { return fault_of([&] { damaged.objects.field_of(other, "Colour"); }); };
+  CHECK(ask());
+  const std::uint64_t before = reads.reads();
+  CHECK(ask());
+  CHECK(reads.reads() == before);
+}
+
+TEST_CASE("the names of an enumeration's values are in order", "[objects]") {
+  ObjectRuntime r({.pointer_size = 8, .byte_order = ByteOrder::little, .cpu = Cpu::x64});
+  ObjectView view(r);
+  const TypeLayout& access = view.objects.layouts().of(r.access_type);
+  const auto& names = view.objects.enumerators_of(access);
+  REQUIRE(names.size() == 3);
+  CHECK(names[0]->name == "Write");
+  CHECK(names[1]->name == "Read");
+  CHECK(names[2]->name == "None");
+  CHECK(&view.objects.enumerators_of(access) == &names);
 }
 
 TEST_CASE("the layout of classes, values and enumerations", "[objects]") {
