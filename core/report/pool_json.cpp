@@ -28,7 +28,7 @@ Json to_json(const PoolReport& report) {
             {"problems", state.problems}};
   for (const PoolGroup& group : report.groups)
     json["queued"].push_back(
-        {{"queue", to_string(group.queue)}, {"method", group.method}, {"count", group.count}});
+        {{"queue", to_string(group.queue)}, {"method", group.method.str()}, {"count", group.count}});
   return json;
 }
 
@@ -37,10 +37,10 @@ Json to_json(const TimerRow& row) {
             {"due_ms", row.timer.due_ms},
             {"left_ms", row.left_ms},
             {"period_ms", known(row.timer.period_ms)},
-            {"callback", row.callback}};
+            {"callback", row.callback.str()}};
   if (row.timer.state != 0) {
     json["state"] = hex(row.timer.state);
-    json["state_type"] = row.timer.state_type;
+    json["state_type"] = row.timer.state_type.str();
   }
   return json;
 }

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 namespace clr {
 namespace {
@@ -28,29 +27,30 @@ bool of_framework(const TypeName& type) {
 // The JIT numbers the awaits in the order of its blocks before it lays them out. Where the calls stand in the
 // order of the IL in the end, each once, no step has moved them.
 bool has_order_of(const std::vector<AwaitCall>& calls, const IlMap& map) {
+  std::unordered_map<std::int64_t, std::size_t> numbers; // of the first call of an IL offset
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    numbers.try_emplace(calls[i].before, i);
+    numbers.try_emplace(calls[i].offset, i);
+  }
   std::size_t next = 0;
   for (const IlBoundary& boundary : map.boundaries()) {
     if ((boundary.source & IlBoundary::call_instruction) == 0) continue;
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const auto il = static_cast<std::int64_t>(boundary.il);
-      if (il != calls[i].before && il != calls[i].offset) continue;
-      if (i + 1 == next) break; // the call again, for what it awaits
-      if (i != next) return false;
-      ++next;
-      break;
-    }
+    const auto call = numbers.find(boundary.il);
+    if (call == numbers.end() || call->second + 1 == next) continue; // the latter for what it awaits
+    if (call->second != next) return false;
+    ++next;
   }
   return next == calls.size();
 }
 
-// Whether the instruction has no source text of its own, as those that the compiler adds.
-bool is_hidden(const PortablePdb& pdb, std::uint32_t method, std::uint32_t il) {
-  const SequencePoint* last = nullptr;
-  const auto points = pdb.sequence_points(method);
-  for (const SequencePoint& point : points)
-    if (point.il_offset <= il) last = &point;
-  return last != nullptr && last->hidden;
+// Whether two awaits are told alike. Both have a line.
+bool share_line(const AwaitPosition& a, const AwaitPosition& b) {
+  return a.dispose == b.dispose && a.source->line == b.source->line && a.source->file == b.source->file;
 }
+
+constexpr const char* too_much_code = "too much code is searched for the lines of awaits";
+constexpr std::size_t decoded_size = 8; // bytes that are kept for one of IL
+constexpr std::size_t line_steps = 64;  // comparisons that take the time of a line
 
 constexpr Address max_state_offset = 4'096; // within a continuation
 constexpr std::int32_t no_state = -1;       // of a method that runs
@@ -61,34 +61,6 @@ std::string text_of(const AwaitPosition& position) {
   return position.method->shown_name() + source_position(position.source) +
          (position.dispose ? " (its implicit DisposeAsync)" : "") +
          (position.no_line.empty() ? "" : fmt::format(" (no line: {})", position.no_line));
-}
-
-std::shared_ptr<const Method> AsyncNames::method_of(const MachineShape& shape) {
-  auto& kept = methods_[shape.method_table];
-  if (kept) return kept;
-  Runtime& runtime = *runtime_;
-  Method method;
-  try {
-    const Target& target = *runtime.target();
-    MethodNames& names = *runtime.names();
-    const RuntimeType& type = names.types().type(shape.method_table);
-    const MethodDescs descs(target);
-    Address found = 0;
-    descs.for_each(names.types().tables().method_chunks(type.table), [&](const MethodDesc& candidate) {
-      if (candidate.token() == shape.move_next && (found == 0 || !candidate.is_unboxing_stub()))
-        found = candidate.address;
-      return true;
-    });
-    if (found == 0) throw Error(ErrorKind::corrupt, "the method of the state machine is not there");
-    method = type.table.canonical != shape.method_table ? names.describe_in(found, shape.method_table)
-                                                        : names.describe(found);
-    names.add_user_method(method);
-  } catch (const Error& error) {
-    method = Method();
-    method.degraded = error.what();
-    method.name = method.full_name = fmt::format("<state machine of type {:#x}>", shape.method_table);
-  }
-  return kept = std::make_shared<const Method>(std::move(method));
 }
 
 AwaitPosition AsyncNames::read_position(const MachineShape& shape, std::int32_t state) {
@@ -106,26 +78,82 @@ AwaitPosition AsyncNames::read_position(const MachineShape& shape, std::int32_t 
   try {
     const auto await = shape.awaits.find(state);
     if (await == shape.awaits.end()) {
-      const auto async = pdb != nullptr ? pdb->async_method(method.token) : std::nullopt;
-      if (async && static_cast<std::size_t>(state) < async->awaits.size())
-        position.source = lines.of_il(method, async->awaits[static_cast<std::size_t>(state)].yield_offset);
+      if (pdb == nullptr) return position;
+      std::optional<std::optional<AsyncMethod>>& async = lines_of(method).async;
+      if (!async) {
+        if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+        async = pdb->async_method(method.token);
+        if (*async) charge((*async)->awaits.size() * sizeof(AwaitPoint));
+      }
+      if (*async && static_cast<std::size_t>(state) < (*async)->awaits.size())
+        position.source = lines.of_il(method, (*async)->awaits[static_cast<std::size_t>(state)].yield_offset);
       return position;
     }
     const AwaitSite& site = await->second.site;
-    if (pdb != nullptr && site.dispose_call && site.dispose_store) {
-      position.dispose = is_hidden(*pdb, method.token, *site.dispose_call);
+    std::uint32_t place = site.yield_offset;
+    if (pdb != nullptr) {
+      AwaitArms& arms = arms_of(method, *pdb);
+      position.dispose = site.dispose_call && site.dispose_store && arms.is_hidden(*site.dispose_call);
+      place = position.dispose ? *site.dispose_store : arms.of(place, compared_left_).value_or(place);
+      compare(0);
     }
-    std::uint32_t place = position.dispose ? *site.dispose_store : site.yield_offset;
-    if (pdb != nullptr && !position.dispose)
-      with_method_il(*runtime.objects(), shape.module, shape.move_next,
-                     [&](const Metadata&, std::span<const std::byte> il) {
-                       place = arm_of_await(pdb->sequence_points(method.token), il, place).value_or(place);
-                     });
     position.source = lines.of_il(method, place);
-  } catch (const Error&) {
+  } catch (const Error& error) {
     // A damaged PDB costs the line.
+    if (read_left_ == 0 || compared_left_ == 0) position.no_line = error.what();
   }
   return position;
+}
+
+void AsyncNames::charge(std::size_t bytes) {
+  if (bytes > read_left_) {
+    read_left_ = 0;
+    throw Error(ErrorKind::corrupt, too_much_code);
+  }
+  read_left_ -= bytes;
+  kept_ += bytes;
+}
+
+void AsyncNames::compare(std::size_t steps) {
+  compared_left_ -= std::min(steps, compared_left_);
+  if (compared_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+}
+
+void AsyncNames::make_room() {
+  if (kept_ <= max_kept_code) return;
+  kept_ = 0;
+  lines_.clear();
+  bodies_.clear();
+  orders_.clear();
+}
+
+AwaitArms& AsyncNames::arms_of(const Method& method, const PortablePdb& pdb) {
+  std::optional<AwaitArms>& arms = lines_of(method).arms;
+  if (arms) return *arms;
+  if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+  std::vector<SequencePoint> points = pdb.sequence_points(method.token);
+  charge(points.size() * sizeof(SequencePoint));
+  with_method_il(*runtime_->objects(), method.runtime_module, method.token,
+                 [&](const Metadata&, std::span<const std::byte> il) {
+                   charge(il.size() * decoded_size);
+                   arms.emplace(points, il);
+                 });
+  if (!arms) arms.emplace(std::move(points), std::span<const std::byte>());
+  return *arms;
+}
+
+const std::vector<AwaitCall>& AsyncNames::calls_of(const Method& method) {
+  std::optional<std::vector<AwaitCall>>& calls = lines_of(method).calls;
+  if (calls) return *calls;
+  if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+  std::vector<AwaitCall> found;
+  with_method_il(*runtime_->objects(), method.runtime_module, method.token,
+                 [&](const Metadata& metadata, std::span<const std::byte> il) {
+                   charge(il.size() * decoded_size);
+                   found = await_calls(metadata, il);
+                 });
+  calls = std::move(found);
+  return *calls;
 }
 
 AwaitPosition AsyncNames::read_resumed(const AsyncBox& box) {
@@ -157,8 +185,42 @@ void AsyncNames::take_line(AwaitPosition& position, const AwaitCall& call) {
   SourceLines& lines = *runtime_->lines();
   const Method& method = *position.method;
   position.dispose =
-      call.dispose_store && is_hidden(*lines.pdb_of(method.runtime_module), method.token, call.before);
+      call.dispose_store && arms_of(method, *lines.pdb_of(method.runtime_module)).is_hidden(call.before);
   position.source = lines.of_il(method, position.dispose ? *call.dispose_store : call.offset);
+}
+
+AsyncNames::BodyStates& AsyncNames::states_of(const AsyncBox& box, const CodeBlock& block,
+                                              const std::vector<AwaitCall>& calls) {
+  InstanceReader reader(*runtime_->objects());
+  const auto field = reader.find(reader.of_object(box.object), "State");
+  const Address place = field && field->at >= box.object ? field->at - box.object : max_state_offset + 1;
+  const std::pair key(block.start, place);
+  if (const auto known = bodies_.find(key); known != bodies_.end()) return known->second;
+  BodyStates states;
+  if (place <= max_state_offset) states.stretches = state_stretches(block, place);
+  for (std::size_t i = 0; i < states.stretches.size(); ++i)
+    states.by_state[states.stretches[i].state].push_back(i);
+  states.counted = states.by_state.size() == calls.size() &&
+                   std::ranges::all_of(states.stretches, [&](const StateStretch& stretch) {
+                     return stretch.state >= 0 && static_cast<std::size_t>(stretch.state) < calls.size() &&
+                            stretch.has(calls[static_cast<std::size_t>(stretch.state)].offset);
+                   });
+  return bodies_.emplace(key, std::move(states)).first->second;
+}
+
+AsyncNames::StretchLine AsyncNames::read_stretch(const StateStretch& stretch, const AwaitPosition& position,
+                                                 const std::vector<AwaitCall>& calls) {
+  StretchLine line;
+  for (auto call = std::ranges::lower_bound(calls, stretch.begin, {}, &AwaitCall::offset);
+       call != calls.end() && call->offset < stretch.end; ++call) {
+    compare(line_steps);
+    AwaitPosition one{.method = position.method};
+    take_line(one, *call);
+    if (!one.source || (line.position && !share_line(*line.position, one))) return line;
+    if (!line.position) line.position = std::move(one);
+  }
+  line.known = true;
+  return line;
 }
 
 // The code gives each continuation its number behind the call that suspends. Where each of these calls lies
@@ -166,68 +228,66 @@ void AsyncNames::take_line(AwaitPosition& position, const AwaitCall& call) {
 // await is one of the stretch, and its line is known when they share one.
 bool AsyncNames::line_by_code(AwaitPosition& position, const AsyncBox& box, const CodeBlock& block,
                               const std::vector<AwaitCall>& calls) {
-  const std::vector<StateStretch> stretches = state_stretches(box, block);
-  std::set<std::int32_t> states;
-  const bool counted = std::ranges::all_of(stretches, [&](const StateStretch& stretch) {
-    states.insert(stretch.state);
-    return stretch.state >= 0 && static_cast<std::size_t>(stretch.state) < calls.size() &&
-           stretch.has(calls[static_cast<std::size_t>(stretch.state)].offset);
-  });
-  if (counted && states.size() == calls.size()) {
+  BodyStates& states = states_of(box, block, calls);
+  if (states.counted) {
     take_line(position, calls[static_cast<std::size_t>(box.state)]);
     return true;
   }
-  std::optional<AwaitPosition> found;
-  for (const StateStretch& stretch : stretches) {
-    if (stretch.state != box.state) continue;
+  const auto own = states.by_state.find(box.state);
+  if (own == states.by_state.end()) return false;
+  const AwaitPosition* found = nullptr;
+  for (const std::size_t index : own->second) {
+    compare(1);
+    const StateStretch& stretch = states.stretches[index];
     if (!stretch.certain) return false;
-    for (const AwaitCall& call : calls) {
-      if (!stretch.has(call.offset)) continue;
-      AwaitPosition one{.method = position.method};
-      take_line(one, call);
-      if (!one.source ||
-          (found && (found->dispose != one.dispose || found->source->line != one.source->line ||
-                     found->source->file != one.source->file)))
-        return false;
-      if (!found) found = std::move(one);
-    }
+    const std::pair place(stretch.begin, stretch.end);
+    auto kept = states.lines.find(place);
+    if (kept == states.lines.end())
+      kept = states.lines.emplace(place, read_stretch(stretch, position, calls)).first;
+    const StretchLine& line = kept->second;
+    if (!line.known) return false;
+    if (!line.position) continue;
+    if (found != nullptr && !share_line(*found, *line.position)) return false;
+    if (found == nullptr) found = &*line.position;
   }
-  if (!found) return false;
+  if (found == nullptr) return false;
   position.source = found->source;
   position.dispose = found->dispose;
   return true;
 }
 
-std::vector<AsyncNames::StateStretch> AsyncNames::state_stretches(const AsyncBox& box,
-                                                                  const CodeBlock& block) {
+std::vector<AsyncNames::StateStretch> AsyncNames::state_stretches(const CodeBlock& block, Address place) {
   Runtime& runtime = *runtime_;
   const Target& target = *runtime.target();
-  InstanceReader reader(*runtime.objects());
-  const auto field = reader.find(reader.of_object(box.object), "State");
-  if (!field || field->at < box.object || field->at - box.object > max_state_offset) return {};
+  if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
   const auto size = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(runtime.code()->regions(block).hot_size, CodeInstructions::max_bytes));
+  charge(size);
   const std::array<std::uint32_t, 1> begin{0};
   const CodeInstructions code(target.memory(), target.platform().cpu, block.start, size, begin);
   const auto map = runtime.lines()->debug_info().il_map(block);
+  charge(map->boundaries().size() * sizeof(IlBoundary));
+  // Code that the JIT adds around an await has no IL; the call belongs to the IL before it.
+  std::vector<IlBoundary> places; // those with IL, as the map has them
+  std::vector<std::uint32_t> offsets;
+  for (const IlBoundary& boundary : map->boundaries()) {
+    if (boundary.il < 0 || (boundary.source & IlBoundary::call_instruction) != 0) continue;
+    places.push_back(boundary);
+    offsets.push_back(static_cast<std::uint32_t>(boundary.il));
+  }
+  std::ranges::sort(offsets);
   std::vector<StateStretch> stretches;
-  for (const SuspensionPlace& place :
-       suspension_places(target.platform().cpu, code.from(0), code.between(0, size),
-                         static_cast<std::uint32_t>(field->at - box.object))) {
-    StateStretch stretch{.state = place.state};
-    stretch.certain = map->at(place.branch, NativeOffsetKind::exact).mark == IlMark::mapped;
-    // Code that the JIT adds around an await has no IL; the call belongs to the IL before it.
-    for (const IlBoundary& boundary : map->boundaries()) {
-      if (boundary.native > place.branch) break;
-      if (boundary.il >= 0 && (boundary.source & IlBoundary::call_instruction) == 0)
-        stretch.begin = static_cast<std::uint32_t>(boundary.il);
-    }
-    for (const IlBoundary& boundary : map->boundaries())
-      if ((boundary.source & IlBoundary::call_instruction) == 0 &&
-          boundary.il > static_cast<std::int64_t>(stretch.begin))
-        stretch.end = std::min(stretch.end, static_cast<std::uint32_t>(boundary.il));
+  for (const SuspensionPlace& one : suspension_places(
+           target.platform().cpu, code.from(0), code.between(0, size), static_cast<std::uint32_t>(place))) {
+    StateStretch stretch{.state = one.state};
+    stretch.certain = map->at(one.branch, NativeOffsetKind::exact).mark == IlMark::mapped;
+    const auto behind = std::ranges::upper_bound(places, one.branch, {}, &IlBoundary::native);
+    if (behind != places.begin()) stretch.begin = static_cast<std::uint32_t>(std::prev(behind)->il);
+    const auto end = std::ranges::upper_bound(offsets, stretch.begin);
+    if (end != offsets.end()) stretch.end = *end;
     stretches.push_back(stretch);
   }
+  charge(stretches.size() * sizeof(StateStretch));
   return stretches;
 }
 
@@ -238,11 +298,20 @@ void AsyncNames::line_by_place(AwaitPosition& position, const CodeBlock& block) 
   position.source = lines.at(block, method, NativeOffsetKind::exact);
   const IlPosition place = lines.debug_info().il_position(block, NativeOffsetKind::exact);
   if (place.mark != IlMark::mapped) return;
-  with_method_il(*runtime_->objects(), method.runtime_module, method.token,
-                 [&](const Metadata& metadata, std::span<const std::byte> il) {
-                   for (const AwaitCall& call : await_calls(metadata, il))
-                     if (call.before <= place.il && place.il <= call.offset) take_line(position, call);
-                 });
+  // Both offsets of the calls ascend.
+  const std::vector<AwaitCall>& calls = calls_of(method);
+  const auto behind = std::ranges::upper_bound(calls, place.il, {}, &AwaitCall::before);
+  if (behind != calls.begin() && place.il <= std::prev(behind)->offset)
+    take_line(position, *std::prev(behind));
+}
+
+bool AsyncNames::has_order(const std::vector<AwaitCall>& calls, const CodeBlock& block) {
+  const auto known = orders_.find(block.start);
+  if (known != orders_.end()) return known->second;
+  if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+  const auto map = runtime_->lines()->debug_info().il_map(block);
+  charge(map->boundaries().size() * sizeof(IlBoundary));
+  return orders_.emplace(block.start, has_order_of(calls, *map)).first->second;
 }
 
 void AsyncNames::find_line(AwaitPosition& position, const AsyncBox& box) {
@@ -256,15 +325,12 @@ void AsyncNames::find_line(AwaitPosition& position, const AsyncBox& box) {
     if (const auto* const block = std::get_if<CodeBlock>(&found)) line_by_place(position, *block);
     return;
   }
-  std::vector<AwaitCall> calls;
-  with_method_il(
-      *runtime_->objects(), method.runtime_module, method.token,
-      [&](const Metadata& metadata, std::span<const std::byte> il) { calls = await_calls(metadata, il); });
+  const std::vector<AwaitCall>& calls = calls_of(method);
   if (box.state < 0 || static_cast<std::size_t>(box.state) >= calls.size()) return;
   const CodeLookup found = code.find(point.body);
   const auto* const block = std::get_if<CodeBlock>(&found);
   if (calls.size() > 1 && block != nullptr && line_by_code(position, box, *block, calls)) return;
-  if (calls.size() > 1 && (block == nullptr || !has_order_of(calls, *lines.debug_info().il_map(*block)))) {
+  if (calls.size() > 1 && (block == nullptr || !has_order(calls, *block))) {
     position.no_line = "the order of the awaits in its optimised code is not known";
     return;
   }
@@ -274,9 +340,11 @@ void AsyncNames::find_line(AwaitPosition& position, const AsyncBox& box) {
 std::shared_ptr<const AwaitPosition> AsyncNames::position(const AsyncBox& box) {
   auto& kept = box.resume != nullptr ? resumed_[{box.resume, box.state}]
                                      : positions_[{box.shape->method_table, box.state}];
-  if (!kept)
+  if (!kept) {
+    make_room();
     kept = std::make_shared<const AwaitPosition>(
         box.resume != nullptr ? read_resumed(box) : read_position(*box.shape, box.state));
+  }
   return kept;
 }
 
@@ -288,16 +356,6 @@ std::shared_ptr<const AwaitPosition> AsyncNames::running(const AsyncBox& box) {
         AwaitPosition{.method = waiting->method, .framework = waiting->framework});
   }
   return kept;
-}
-
-const MachineShape* AsyncNames::machine_in(AsyncObjects& kinds, Address object) const {
-  const BoxShape* const box = kinds.shapes().box(kinds.table_of(object));
-  if (box == nullptr) return nullptr;
-  Address table = box->machine_table;
-  if (table == 0)
-    if (const Address machine = kinds.target().read_pointer(object + box->machine))
-      table = kinds.table_of(machine);
-  return table != 0 ? &kinds.shapes().machine(table) : nullptr;
 }
 
 } // namespace clr

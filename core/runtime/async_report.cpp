@@ -14,7 +14,8 @@
 
 namespace clr {
 
-constexpr std::size_t max_runner_frames = 2'000; // managed ones of one thread
+constexpr std::size_t max_runner_frames = 2'000;         // managed ones of one thread
+constexpr std::size_t max_all_runner_frames = 2'000'000; // of all threads
 
 std::string_view to_string(AsyncChain::End end) {
   switch (end) {
@@ -78,37 +79,47 @@ AsyncStack AsyncReporter::stack_of(const AsyncChain& chain, AwaitedReader& await
   return stack;
 }
 
+void AsyncReporter::note_runners(AsyncGraph& graph) {
+  if (runners_) return;
+  runners_.emplace();
+  holders_ = find_task_holders(graph, threads_);
+  std::unordered_set<Address> methods; // that may be found to run
+  for (const AsyncBox& box : graph.boxes())
+    if (box.resume != nullptr) methods.insert(box.resume->method_desc);
+  std::size_t frames = 0; // of all threads
+  for (const ThreadTop& thread : threads_) {
+    std::size_t managed = 0;
+    stacks_->walk_frames(thread.registers, thread.os_id, [&](const StackFrame& frame) {
+      if (frame.kind == StackFrameKind::managed && frame.code) {
+        if (methods.contains(frame.code->method_desc))
+          runners_->emplace(frame.code->method_desc, thread.os_id);
+        ++managed;
+      }
+      return managed < max_runner_frames && ++frames < max_all_runner_frames;
+    });
+    if (frames >= max_all_runner_frames) return;
+  }
+}
+
 // Continuations stay behind their task while a thread runs the methods one after the other. Those below the
 // one that stands on the stack of the thread that has the task have ended.
 void AsyncReporter::find_runner(AsyncStack& stack, const AsyncChain& chain) {
   if (stacks_ == nullptr) return;
-  AsyncGraph& graph = objects_->async();
-  if (!runners_) {
-    runners_.emplace();
-    for (const ThreadTop& thread : threads_) {
-      std::size_t managed = 0;
-      stacks_->walk_frames(thread.registers, thread.os_id, [&](const StackFrame& frame) {
-        if (frame.kind == StackFrameKind::managed && frame.code) {
-          runners_->emplace(frame.code->method_desc, thread.os_id);
-          ++managed;
-        }
-        return managed < max_runner_frames;
-      });
-    }
-  }
-  std::unordered_set<Address> tasks;
-  for (const AsyncBox* const box : chain.boxes)
-    for (const AsyncEdge& edge : graph.waiters(box->object))
-      if (box->resume != nullptr && graph.box(edge.to) == nullptr && !graph.is_blocker(edge.to))
-        tasks.insert(edge.to);
+  note_runners(objects_->async());
+  const auto step = [&] { return runner_steps_left_ != 0 && runner_steps_left_-- != 0; };
   std::unordered_set<std::uint64_t> holders;
-  for (const auto& [task, place] : find_on_stacks(graph.kinds().target(), threads_, tasks))
-    holders.insert(place.os_id);
+  for (const AsyncBox* const box : chain.boxes)
+    if (const auto found = holders_.find(box->object); found != holders_.end())
+      for (const std::uint64_t thread : found->second)
+        if (step()) holders.insert(thread);
+  if (holders.empty()) return;
   for (std::size_t i = 0; i < chain.boxes.size() && chain.boxes[i]->resume != nullptr; ++i) {
     std::unordered_set<std::uint64_t> runners;
     const auto [first, last] = runners_->equal_range(chain.boxes[i]->resume->method_desc);
-    for (auto at = first; at != last; ++at)
+    for (auto at = first; at != last; ++at) {
+      if (!step()) return; // there may be a second one
       if (holders.contains(at->second)) runners.insert(at->second);
+    }
     if (runners.empty()) continue;
     if (runners.size() > 1) return;
     stack.frames.erase(stack.frames.begin(), stack.frames.begin() + static_cast<std::ptrdiff_t>(i));
@@ -161,35 +172,51 @@ const AsyncChains& AsyncReporter::chains(AsyncGraph& graph) {
   return *chains_;
 }
 
+void AsyncReporter::note_running(AsyncGraph& graph) {
+  if (running_noted_) return;
+  running_noted_ = true;
+  for (const AsyncBox& box : graph.boxes()) {
+    if (box.waits) continue;
+    const std::pair method(box.shape->module, box.shape->move_next);
+    const std::uint32_t number =
+        running_methods_.try_emplace(method, static_cast<std::uint32_t>(running_methods_.size()))
+            .first->second;
+    running_words_.push_back({box.object, number, &box});
+    running_words_.push_back({box.machine, number, &box});
+    if (!box.shape->value_type)
+      running_words_.push_back({box.machine - graph.kinds().target().pointer_size(), number, &box});
+  }
+  const auto place = [](const RunningWord& word) { return std::pair(word.word, word.method); };
+  std::ranges::stable_sort(running_words_, {}, place);
+  const auto rest = std::ranges::unique(running_words_, {}, place); // of several boxes the first
+  running_words_.erase(rest.begin(), rest.end());
+  for (const RunningWord& word : running_words_) running_set_.insert(word.word);
+}
+
+AsyncReporter::RunningPlaces AsyncReporter::running_on(const ThreadTop& thread, AsyncGraph& graph) {
+  note_running(graph);
+  RunningPlaces places;
+  for (const auto& [word, place] : find_on_stacks(graph.kinds().target(), {&thread, 1}, running_set_))
+    for (const RunningWord& one : std::ranges::equal_range(running_words_, word, {}, &RunningWord::word))
+      places[one.method].emplace_back(place.at, one.box);
+  for (auto& [method, found] : places) std::ranges::sort(found);
+  return places;
+}
+
 // The box of the method that runs in a frame. Its machine is what MoveNext was called for, so a word of the
-// stack leads to it.
-const AsyncBox* AsyncReporter::running_in(const FrameRow& row, const ThreadTop& thread, AsyncGraph& graph) {
+// stack leads to it: the one that is next to the frame.
+const AsyncBox* AsyncReporter::running_in(const FrameRow& row, const RunningPlaces& places) const {
   if (!row.sp) return nullptr;
   const Method& method = row.answer->method;
-  if (!running_noted_) {
-    running_noted_ = true;
-    for (const AsyncBox& box : graph.boxes())
-      if (!box.waits) running_[{box.shape->module, box.shape->move_next}].push_back(&box);
-  }
-  const auto running = running_.find({method.runtime_module, method.token});
-  if (running == running_.end()) return nullptr;
-  std::unordered_map<Address, const AsyncBox*> boxes; // by what a word may be
-  for (const AsyncBox* const box : running->second) {
-    boxes.emplace(box->object, box);
-    boxes.emplace(box->machine, box);
-    if (!box->shape->value_type) boxes.emplace(box->machine - graph.kinds().target().pointer_size(), box);
-  }
-  std::unordered_set<Address> words;
-  for (const auto& [word, box] : boxes) words.insert(word);
-  const AsyncBox* found = nullptr;
-  Address nearest = ~Address{0};
-  for (const auto& [word, place] : find_on_stacks(graph.kinds().target(), {&thread, 1}, words)) {
-    const Address distance = place.at > *row.sp ? place.at - *row.sp : *row.sp - place.at;
-    if (distance >= nearest) continue;
-    nearest = distance;
-    found = boxes.at(word);
-  }
-  return found;
+  const auto number = running_methods_.find({method.runtime_module, method.token});
+  const auto found = number == running_methods_.end() ? places.end() : places.find(number->second);
+  if (found == places.end()) return nullptr;
+  const auto above =
+      std::ranges::lower_bound(found->second, *row.sp, {}, [](const auto& place) { return place.first; });
+  if (above == found->second.begin()) return above->second;
+  const auto below = std::prev(above);
+  if (above == found->second.end() || *row.sp - below->first < above->first - *row.sp) return below->second;
+  return above->second;
 }
 
 AsyncBeside AsyncReporter::beside(const ThreadTop& thread, const std::vector<FrameRow>& rows,
@@ -199,10 +226,12 @@ AsyncBeside AsyncReporter::beside(const ThreadTop& thread, const std::vector<Fra
   AsyncBeside beside;
   std::unordered_set<const AsyncBox*> told;
   std::size_t looked_at = 0;
+  std::optional<RunningPlaces> places; // of the stack, which is searched once
   for (const FrameRow& row : rows) {
     if (!row.answer || !row.answer->method.name.ends_with(".MoveNext")) continue;
-    if (looked_at++ >= max_running_frames) break; // each costs a look at the stack
-    const AsyncBox* const box = running_in(row, thread, graph);
+    if (looked_at++ >= max_running_frames) break; // each may lead to a thousand chains
+    if (!places) places = running_on(thread, graph);
+    const AsyncBox* const box = running_in(row, *places);
     if (box == nullptr || !told.insert(box).second) continue;
     AsyncBeside::Callers callers{.frame = row.index};
     for (const AsyncChain& chain : async_chains_from(graph, *box).chains)

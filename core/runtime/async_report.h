@@ -15,6 +15,8 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -82,6 +84,8 @@ struct AsyncBeside {
 };
 constexpr std::size_t max_reported_frames = 300'000; // of all stacks of one report
 constexpr std::size_t max_running_frames = 1'000;    // of one stack, in which async methods are looked for
+// Threads that are looked at for methods that could go on, of all chains together.
+constexpr std::size_t max_runner_steps = 50'000'000;
 
 class AsyncReporter {
 public:
@@ -119,11 +123,16 @@ public:
   WaitObjects& objects() { return *objects_; }
 
 private:
-  const AsyncBox* running_in(const FrameRow& row, const ThreadTop& thread, AsyncGraph& graph);
+  // Of one thread: places of its stack that lead to a method that runs, ascending, by the method's number.
+  using RunningPlaces = std::unordered_map<std::uint32_t, std::vector<std::pair<Address, const AsyncBox*>>>;
+  void note_running(AsyncGraph& graph);
+  RunningPlaces running_on(const ThreadTop& thread, AsyncGraph& graph);
+  const AsyncBox* running_in(const FrameRow& row, const RunningPlaces& places) const;
   const AsyncChains& chains(AsyncGraph& graph);
   AsyncStack stack_of(const AsyncChain& chain, AwaitedReader& awaited);
   std::optional<std::uint64_t> request_start(const AsyncChain& chain, const AsyncStack& stack);
   void find_threads(AsyncGraph& graph);
+  void note_runners(AsyncGraph& graph);
   void find_runner(AsyncStack& stack, const AsyncChain& chain);
 
   WaitObjects* objects_;
@@ -132,10 +141,20 @@ private:
   std::vector<ThreadTop> threads_;
   StackReporter* stacks_ = nullptr;
   std::optional<std::unordered_multimap<Address, std::uint64_t>> runners_; // threads by MethodDescs of frames
+  std::unordered_map<Address, std::vector<std::uint64_t>> holders_;        // see find_task_holders
+  std::size_t runner_steps_left_ = max_runner_steps;
   std::optional<AsyncChains> chains_;
   std::unordered_map<Address, std::uint64_t> blocked_; // os_id by the object with which a thread waits
-  // Of methods that run, by module and token of MoveNext.
-  std::map<std::pair<Address, std::uint32_t>, std::vector<const AsyncBox*>> running_;
+  // Methods that run, by module and token of MoveNext: their numbers; and what words of stacks may be their
+  // boxes, by the words.
+  std::map<std::pair<Address, std::uint32_t>, std::uint32_t> running_methods_;
+  struct RunningWord {
+    Address word = 0;
+    std::uint32_t method = 0;
+    const AsyncBox* box = nullptr;
+  };
+  std::vector<RunningWord> running_words_;
+  std::unordered_set<Address> running_set_;
   bool running_noted_ = false;
 };
 

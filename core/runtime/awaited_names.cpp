@@ -21,8 +21,8 @@ bool AwaitedNames::leads_to(Address value, Address object) {
   try {
     AsyncObjects& kinds = graph_->kinds();
     const TypeLineage& lineage = kinds.lineage(value);
-    if (lineage.names.empty()) return false;
-    const std::string& name = lineage.names.front();
+    if (!lineage.known) return false;
+    const std::string& name = lineage.name;
     if (name.starts_with(source_type)) return kinds.reference(value, "_task") == object;
     return name.starts_with("System.Threading.Channels.") && kinds.reference(value, "_parent") == object;
   } catch (const Error&) {

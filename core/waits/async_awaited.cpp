@@ -1,5 +1,6 @@
 #include "core/waits/async_awaited.h"
 
+#include "core/memory/utf8.h"
 #include "core/objects/known_values.h"
 
 #include <fmt/format.h>
@@ -29,6 +30,8 @@ std::string_view to_string(AwaitedKind kind) {
 Awaited AwaitedReader::of(const AsyncBox& box) {
   Awaited awaited = read(box);
   if (awaited.use == AwaitUse::unknown) awaited.use = use_of(awaited);
+  if (awaited.text.size() > max_awaited_text)
+    awaited.text = std::string(cut_utf8(awaited.text, max_awaited_text)) + "...";
   return awaited;
 }
 
@@ -48,6 +51,8 @@ AwaitUse AwaitedReader::use_of(const Awaited& awaited) {
   case AwaitedKind::when_any: // one of them is nearly always a time or the end of the program
     return AwaitUse::idle;
   case AwaitedKind::when_all: {
+    const auto [use, added] = combinations_.try_emplace(awaited.object, AwaitUse::owed);
+    if (!added) return use->second;
     const auto parts = graph_->awaited(awaited.object);
     const bool delays = !parts.empty() && std::ranges::all_of(parts, [&](const AsyncEdge& edge) {
       try {
@@ -56,7 +61,8 @@ AwaitUse AwaitedReader::use_of(const Awaited& awaited) {
         return false;
       }
     });
-    return delays ? AwaitUse::goes_on : AwaitUse::owed;
+    if (delays) use->second = AwaitUse::goes_on;
+    return use->second;
   }
   case AwaitedKind::semaphore:
   case AwaitedKind::completion_source:
@@ -83,12 +89,12 @@ Awaited AwaitedReader::read(const AsyncBox& box) {
       return found;
     }
     const MachineAwait* const await = box.await();
-    if (await != nullptr && await->awaiter_type.find("YieldAwaitable") != std::string::npos)
+    if (await != nullptr && await->awaiter_type.str().find("YieldAwaitable") != std::string::npos)
       return {AwaitedKind::yield, "a thread to go on with: it has given up its own", 0};
     if (await != nullptr && await->awaited)
       return {AwaitedKind::ready, "nothing: it goes on when a thread takes it", 0};
     if (await != nullptr && !await->awaiter_type.empty())
-      return {AwaitedKind::awaiter, "an awaiter: " + await->awaiter_type, 0};
+      return {AwaitedKind::awaiter, "an awaiter: " + await->awaiter_type.str(), 0};
     return {AwaitedKind::unknown,
             box.shape->problem.empty() ? "not known" : "not known: " + box.shape->problem, 0};
   } catch (const Error& error) {
@@ -105,14 +111,15 @@ Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
   AsyncObjects& kinds = graph_->kinds();
   const MachineAwait* const await = box.await();
   // A method that the runtime suspends keeps the source itself.
-  bool value_task = box.resume != nullptr ||
-                    (await != nullptr && (await->awaiter_type.find("ValueTaskAwait") != std::string::npos ||
-                                          (await->boxed && kinds.is_source(awaited))));
+  bool value_task =
+      box.resume != nullptr ||
+      (await != nullptr && (await->awaiter_type.str().find("ValueTaskAwait") != std::string::npos ||
+                            (await->boxed && kinds.is_source(awaited))));
   std::string suffix;
   std::optional<std::uint64_t> since;
   for (unsigned i = 0; i < max_wrappers; ++i) {
     const TypeLineage& lineage = kinds.lineage(awaited);
-    const std::string& name = lineage.names.empty() ? std::string() : lineage.names.front();
+    const std::string& name = lineage.name;
     if (!lineage.derives_from("System.Threading.Tasks.Task")) {
       Awaited found;
       if (name.starts_with("System.Threading.Channels.") && name.find("AsyncOperation") != std::string::npos)

@@ -42,7 +42,7 @@ enum class AwaitUse : std::uint8_t {
 
 struct Awaited {
   AwaitedKind kind = AwaitedKind::unknown;
-  std::string text;   // for people; the same for equal waits
+  std::string text;   // for people; the same for equal waits; cut to max_awaited_text
   Address object = 0; // the semaphore, the channel, the socket, the task...; 0: none is known
   AwaitUse use = AwaitUse::unknown;
   // When the wait began, in milliseconds of the system's clock (Environment.TickCount64); nothing: nobody
@@ -62,6 +62,7 @@ public:
 
   static constexpr unsigned max_timer_wrappers = 4;            // timers that stand for another one
   static constexpr unsigned max_wrappers = 16;                 // tasks that only stand for another one
+  static constexpr std::size_t max_awaited_text = 1'024;       // bytes; answers keep 300,000 of them
   static constexpr std::size_t max_listed_waiters = 4'000'000; // of all semaphores and channels
 
 private:
@@ -89,6 +90,7 @@ private:
   AsyncGraph* graph_;
   std::unordered_map<Address, Address> owners_; // by waiter
   bool owners_noted_ = false;
+  std::unordered_map<Address, AwaitUse> combinations_; // WhenAll may have 100,000 parts, and as many waiters
 };
 
 } // namespace clr

@@ -41,8 +41,7 @@ std::size_t AsyncGraph::want(HeapPass& pass) {
       [](const TypeLineage& lineage) { return lineage.derives_from("System.Threading.Channels.Channel`2"); });
   // What builders of the user's own make, and every machine that is an object.
   pass.want([](const TypeLineage& lineage) {
-    return lineage.of_machine && lineage.names.front().empty() &&
-           !lineage.derives_from("System.Threading.Tasks.Task");
+    return lineage.of_machine && lineage.name.empty() && !lineage.derives_from("System.Threading.Tasks.Task");
   });
   return first;
 }
@@ -59,6 +58,10 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
       if (++unreadable_ == 1) first_fault_ = error.what();
     }
   };
+  // A million tasks may share one list of a million continuations, so what all lead to has a limit of its
+  // own; that for the tasks which continuations keep, too.
+  const std::size_t most = most_links(found.found[first + tasks].size() + found.found[first + pooled].size());
+  kinds_.bound_links(most);
   // Boxes first: edges lead to them.
   for (const std::size_t kind : {tasks, pooled})
     for (const FoundObject& object : found.found[first + kind]) {
@@ -84,9 +87,8 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
     up_.push_back(link);
     down_.push_back({link.to, link.from});
   }
-  // A million tasks may share one list of a million continuations, so what all lead to has a limit of its
-  // own.
-  kinds_.bound_links(most_links(found.found[first + tasks].size() + found.found[first + pooled].size()));
+  left_out_ = left_out_ || kinds_.out_of_links();
+  kinds_.bound_links(most);
   for (const FoundObject& object : found.found[first + tasks])
     guarded(object, [&](Address task) {
       const TaskFlags state = kinds_.flags(task);

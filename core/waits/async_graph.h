@@ -61,7 +61,9 @@ public:
   std::span<const FoundObject> channels() const { return channels_; }
   std::size_t unreadable() const { return unreadable_; }
   const std::string& first_fault() const { return first_fault_; } // why the first of those is
-  // Continuations of a task that has too many, or of all tasks, which have more than most_links().
+  // Continuations of a task that has too many, or of all tasks, which have more than most_links(); or what
+  // continuations of the runtime's own methods keep, which has the same limit, and
+  // Continuations::max_all_held.
   bool left_out() const { return left_out_; }
   static constexpr std::size_t most_links(std::size_t tasks) { return max_shared_links + 8 * tasks; }
   static constexpr std::size_t max_shared_links = 1'000'000; // of all tasks, and 8 for each task

@@ -48,21 +48,22 @@ AsyncObjects::Type& AsyncObjects::type(Address table) {
 AsyncObjects::Type AsyncObjects::read_type(Address table) {
   Type type;
   const TypeLineage& lineage = lineages_->of(table);
-  if (lineage.names.empty()) return type;
+  if (!lineage.known) return type;
+  const std::string& own = lineage.name;
   const auto as = [&](AsyncKind kind, std::string_view next) {
     type.kind = kind;
     type.next = offset(table, next);
   };
-  type.user = lineage.names.front().empty();
+  type.user = own.empty();
   const bool task = lineage.derives_from("System.Threading.Tasks.Task");
   if (task && task_table_ == 0) task_table_ = table;
-  if (lineage.names.front().find("StateMachineBox") != std::string::npos && shapes_.box(table) != nullptr) {
+  if (own.find("StateMachineBox") != std::string::npos && shapes_.box(table) != nullptr) {
     type.kind = AsyncKind::box;
   } else if (task) {
     type.kind = AsyncKind::task;
-    type.suspends = lineage.names.front().starts_with(suspended_task);
+    type.suspends = own.starts_with(suspended_task);
     // Only the framework's own tasks: a user's class may have a field of the same name.
-    if (lineage.names.front().empty()) return type;
+    if (own.empty()) return type;
     for (const char* const name : inner_names)
       if (const auto place = offset(table, name)) type.inner.push_back(*place);
     for (const char* const name : inner_list_names)
@@ -85,7 +86,7 @@ AsyncObjects::Type AsyncObjects::read_type(Address table) {
     as(AsyncKind::wrapper, "_continuation");
   } else if (lineage.is(each_state)) {
     type.kind = AsyncKind::task; // what it does when it is called leads on: its consumer waits for the object
-  } else if (std::ranges::find(blocker_names, lineage.names.front()) != blocker_names.end()) {
+  } else if (std::ranges::find(blocker_names, own) != blocker_names.end()) {
     type.kind = AsyncKind::blocker;
   } else if (type.user) {
     if (lineage.of_machine && shapes_.box(table) != nullptr)
@@ -123,7 +124,7 @@ std::vector<Address> AsyncObjects::references(Address object) {
   Address table = table_of(object);
   for (unsigned depth = 0; table != 0 && depth < TypeLayouts::max_base_types; ++depth) {
     const TypeLineage& lineage = lineages_->of(table);
-    if (lineage.names.empty() || !lineage.names.front().empty()) break;
+    if (!lineage.known || !lineage.name.empty()) break;
     const TypeLayout& layout = objects_->layouts().of(table);
     for (const FieldLayout& field : layout.fields) {
       if (field.is_static || !field.type->is_reference() || found.size() >= max_references) continue;
@@ -174,9 +175,9 @@ bool AsyncObjects::is_source(Address object) {
                            "System.IO.Pipelines.PipeWriter"};
   const TypeLineage& lineage = lineages_->of(table);
   bool source = std::ranges::any_of(own, [&](const char* name) { return lineage.derives_from(name); });
-  for (const std::string& name : lineage.names)
-    source = source || (name.starts_with("System.Threading.Channels.") &&
-                        name.find("AsyncOperation") != std::string::npos);
+  source = source || lineage.any_name([](const std::string& name) {
+    return name.starts_with("System.Threading.Channels.") && name.find("AsyncOperation") != std::string::npos;
+  });
   Address at = table;
   for (unsigned depth = 0; at != 0 && !source && depth < TypeLayouts::max_base_types; ++depth) {
     const TypeLayout& layout = objects_->layouts().of(at);

@@ -1,5 +1,7 @@
 #include "core/waits/async_stacks.h"
 
+#include "core/waits/async_graph.h"
+
 #include <array>
 
 namespace clr {
@@ -37,7 +39,8 @@ public:
 
 private:
   void look(Address value, StackPlace place) {
-    if (wanted_.contains(value) && seen_.insert(value).second) found.emplace(value, place);
+    if (found.size() < max_stack_places && wanted_.contains(value) && seen_.insert(value).second)
+      found.emplace(value, place);
   }
 
   const Target& target_;
@@ -54,6 +57,29 @@ std::unordered_multimap<Address, StackPlace> find_on_stacks(const Target& target
   if (!wanted.empty())
     for (const ThreadTop& thread : threads) search.thread(thread);
   return std::move(search.found);
+}
+
+std::unordered_map<Address, std::vector<std::uint64_t>>
+find_task_holders(AsyncGraph& graph, std::span<const ThreadTop> threads) {
+  std::vector<AsyncEdge> ends; // from a task to the continuation that it is done with
+  std::unordered_set<Address> tasks;
+  for (const AsyncBox& box : graph.boxes()) {
+    if (box.resume == nullptr) continue;
+    for (const AsyncEdge& edge : graph.waiters(box.object)) {
+      if (graph.box(edge.to) != nullptr || graph.is_blocker(edge.to)) continue;
+      ends.push_back({edge.to, box.object});
+      tasks.insert(edge.to);
+    }
+  }
+  std::unordered_map<Address, std::vector<std::uint64_t>> holders;
+  const auto places = find_on_stacks(graph.kinds().target(), threads, tasks);
+  std::size_t count = 0;
+  for (const AsyncEdge& end : ends) {
+    const auto [first, last] = places.equal_range(end.from);
+    for (auto at = first; at != last && count < max_stack_places; ++at, ++count)
+      holders[end.to].push_back(at->second.os_id);
+  }
+  return holders;
 }
 
 } // namespace clr

@@ -1,7 +1,5 @@
 #include "core/waits/await_lines.h"
 
-#include "core/metadata/il_code.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -19,10 +17,39 @@ bool holds(const SequencePoint& outer, const SequencePoint& inner) {
          (begin(outer) != begin(inner) || end(inner) != end(outer));
 }
 
+// False, and nothing left, when that is not enough.
+bool take(std::size_t& left, std::size_t count) {
+  const bool enough = count <= left;
+  left = enough ? left - count : 0;
+  return enough;
+}
+
+} // namespace
+
+AwaitArms::AwaitArms(std::vector<SequencePoint> points, std::span<const std::byte> il)
+    : points_(std::move(points)), code_(il_instructions(il)) {
+  for (std::size_t i = 0; i < points_.size(); ++i)
+    if (!points_[i].hidden) visible_.push_back(i);
+}
+
+// It is a part of an expression in front of it, and no whole of others: the point where an arm is chosen has
+// the text of all arms.
+bool AwaitArms::is_arm(std::size_t index, std::size_t& left) {
+  if (const auto known = arms_.find(index); known != arms_.end()) return known->second;
+  if (!take(left, points_.size())) return false;
+  const SequencePoint& arm = points_[index];
+  const std::span<const SequencePoint> before(points_.begin(), points_.begin() + std::ptrdiff_t(index));
+  const bool is = std::ranges::any_of(before, [&](const SequencePoint& p) { return holds(p, arm); }) &&
+                  std::ranges::none_of(points_, [&](const SequencePoint& p) { return holds(arm, p); });
+  return arms_.emplace(index, is).first->second;
+}
+
 // A method that is suspended leaves by `leave`, wherever its await is.
-bool stays_before(std::span<const std::byte> il, std::uint32_t from, std::uint32_t to) {
-  return std::ranges::none_of(il_instructions(il), [&](const IlInstruction& instruction) {
-    if (instruction.offset < from || instruction.offset >= to) return false;
+bool AwaitArms::stays_before(std::uint32_t from, std::uint32_t to, std::size_t& left) const {
+  const auto first = std::ranges::lower_bound(code_, from, {}, &IlInstruction::offset),
+             last = std::ranges::lower_bound(code_, to, {}, &IlInstruction::offset);
+  if (!take(left, static_cast<std::size_t>(last - first))) return false;
+  return std::none_of(first, last, [&](const IlInstruction& instruction) {
     if (instruction.opcode == switch_code) return true;
     return il::is_jump(instruction.opcode) && instruction.opcode != leave &&
            instruction.opcode != leave_short &&
@@ -30,19 +57,18 @@ bool stays_before(std::span<const std::byte> il, std::uint32_t from, std::uint32
   });
 }
 
-} // namespace
+std::optional<std::uint32_t> AwaitArms::of(std::uint32_t yield_offset, std::size_t& left) {
+  const auto next = std::ranges::upper_bound(visible_, yield_offset, {},
+                                             [&](std::size_t index) { return points_[index].il_offset; });
+  if (next == visible_.end()) return std::nullopt;
+  const std::uint32_t end = points_[*next].il_offset;
+  if (!is_arm(*next, left) || !stays_before(yield_offset, end, left)) return std::nullopt;
+  return end;
+}
 
-std::optional<std::uint32_t> arm_of_await(std::span<const SequencePoint> points,
-                                          std::span<const std::byte> il, std::uint32_t yield_offset) {
-  const auto next = std::ranges::find_if(
-      points, [&](const SequencePoint& point) { return !point.hidden && point.il_offset > yield_offset; });
-  if (next == points.end()) return std::nullopt;
-  const std::span<const SequencePoint> before(points.begin(), next);
-  const bool part = std::ranges::any_of(before, [&](const SequencePoint& p) { return holds(p, *next); });
-  // The point where an arm is chosen has the text of all arms.
-  const bool whole = std::ranges::any_of(points, [&](const SequencePoint& p) { return holds(*next, p); });
-  if (!part || whole || !stays_before(il, yield_offset, next->il_offset)) return std::nullopt;
-  return next->il_offset;
+bool AwaitArms::is_hidden(std::uint32_t il_offset) const {
+  const auto behind = std::ranges::upper_bound(points_, il_offset, {}, &SequencePoint::il_offset);
+  return behind != points_.begin() && std::prev(behind)->hidden;
 }
 
 } // namespace clr

@@ -1,5 +1,5 @@
-// Threads that wait for what other threads run: callbacks of cancellations, finalizers, callbacks of timers,
-// constructors of classes; and threads that spin.
+// Threads that wait for what other threads run: callbacks of cancellations, finalizers, callbacks of timers;
+// and threads that spin.
 // Source: dotnet/runtime src/libraries/System.Private.CoreLib/src/System/Threading/{CancellationTokenSource,
 // SpinWait,Timer}.cs, src/coreclr/vm/finalizerthread.cpp.
 #include "core/waits/blocked_run.h"
@@ -13,7 +13,6 @@ constexpr std::string_view wait_for_callback =
     "System.Threading.CancellationTokenSource+Registrations.WaitForCallbackToComplete";
 constexpr std::string_view registrations_type = "System.Threading.CancellationTokenSource+Registrations";
 constexpr std::string_view wait_for_finalizers = "WaitForPendingFinalizers";
-constexpr std::string_view cctor = ".cctor";
 constexpr std::string_view timer_methods = "System.Threading.TimerQueueTimer.";
 
 // They give up the processor, and look again: whether that ends is not to be seen from one stop.
@@ -64,19 +63,12 @@ void BlockedThreads::find_callback(Thread& thread) {
   ThreadWait& wait = thread.wait;
   wait.what = ThreadWait::What::objects;
   wait.kind = LockKind::callback;
-  const auto take = [&](Address object) {
-    if (!derives(object, registrations_type)) return false;
-    // The source itself no longer leads to them.
-    add(thread, object, LockKind::callback);
-    return true;
-  };
+  // The source itself no longer leads to them.
   for (const Address object : live_objects(thread))
-    if (take(object)) return;
+    if (derives(object, registrations_type)) return add(thread, object, LockKind::callback);
   wait.certain = false;
-  for (const Address word : words(thread)) {
-    if (word % target_->pointer_size() != 0 || word < 0x10000) continue;
-    if (take(word)) return;
-  }
+  for (const Address word : words(thread))
+    if (word_derives(word, registrations_type)) return add(thread, word, LockKind::callback);
 }
 
 // The runtime's event that the finalizers are done has no name: the frame alone tells.
@@ -111,20 +103,6 @@ std::vector<Address> BlockedThreads::told_by_timers(const ThreadStack& stack) {
     }
   }
   return told;
-}
-
-std::vector<Address> BlockedThreads::constructors(const ThreadStack& stack) {
-  std::vector<Address> classes;
-  for (const StackFrame& frame : stack.frames) {
-    if (frame.kind != StackFrameKind::managed || !frame.code) continue;
-    try {
-      const Method method = names_->describe(frame.code->method_desc);
-      if (method.method_table != 0 && method.name.ends_with(cctor)) classes.push_back(method.method_table);
-    } catch (const Error&) {
-      continue; // a frame without a name is none that is looked for
-    }
-  }
-  return classes;
 }
 
 } // namespace clr

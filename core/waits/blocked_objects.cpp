@@ -7,6 +7,8 @@
 namespace clr {
 namespace {
 
+constexpr std::string_view many_words = "too many words of stacks";
+
 constexpr const char* name_of(LockKind kind) {
   switch (kind) {
   case LockKind::task:
@@ -34,24 +36,31 @@ constexpr const char* name_of(LockKind kind) {
 std::vector<Address> BlockedThreads::live_objects(const Thread& thread,
                                                   std::optional<std::size_t> of_frame) const {
   std::vector<Address> found;
+  std::unordered_set<Address> known;
   for (const FrameRoots& frame : thread.stack.roots) {
     if (thread.wait.user_frame && frame.frame >= *thread.wait.user_frame) break;
     if (of_frame && frame.frame != *of_frame) continue;
     for (const StackRoot& root : frame.roots)
-      if (!root.slot.interior && root.why_uncertain.empty() && !is_among(found, root.value))
+      if (!root.slot.interior && root.why_uncertain.empty() && known.insert(root.value).second)
         found.push_back(root.value);
   }
   return found;
 }
 
-std::vector<Address> BlockedThreads::words(const Thread& thread) const {
+std::vector<Address> BlockedThreads::words(const Thread& thread) {
   const unsigned size = target_->pointer_size();
   const std::vector<StackFrame>& frames = thread.stack.frames;
   if (frames.empty()) return {};
   const Address begin = frames.front().sp() & ~Address{size - 1};
   const Address end = frames[thread.wait.user_frame.value_or(frames.size() - 1)].sp();
   if (end <= begin) return {};
-  std::vector<std::byte> bytes(std::min<std::uint64_t>(end - begin, max_scan) / size * size);
+  std::size_t count = std::min<std::uint64_t>(end - begin, max_scan) / size;
+  if (count > words_left_) {
+    count = words_left_;
+    if (reached_limit_.empty()) reached_limit_ = many_words;
+  }
+  words_left_ -= count;
+  std::vector<std::byte> bytes(count * size);
   bytes.resize(target_->memory().read_some(begin, bytes) / size * size);
   std::vector<Address> found;
   for (std::size_t at = 0; at < bytes.size(); at += size) {
@@ -72,6 +81,28 @@ bool BlockedThreads::derives(Address object, std::string_view name) {
   } catch (const Error& error) {
     // Many words are no objects.
     if (error.kind() == ErrorKind::unsupported_contract) remember(error.what());
+    return false;
+  }
+}
+
+bool BlockedThreads::word_derives(Address word, std::string_view name) {
+  // Words that are no addresses of objects are many.
+  const unsigned size = target_->pointer_size();
+  if (word % size != 0 || word < 0x10000) return false;
+  std::array<std::byte, sizeof(Address)> bytes{};
+  const auto first = std::span(bytes).first(size);
+  if (target_->memory().read_some(word, first) < size) return false;
+  const Address table = size == 8 ? load<std::uint64_t>(first, target_->platform().byte_order)
+                                  : load<std::uint32_t>(first, target_->platform().byte_order);
+  if (no_types_.contains(table) || !take_one(wrong_left_, "too many words of stacks are no objects"))
+    return false;
+  try {
+    const bool derived = reader_.derives_from(reader_.of_object(word).layout, name);
+    ++wrong_left_; // it is one
+    return derived;
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::unsupported_contract) remember(error.what());
+    no_types_.insert(table);
     return false;
   }
 }
@@ -142,21 +173,18 @@ void BlockedThreads::find_joined(Thread& thread) {
   thread.wait.certain = false;
   // Where Join was inlined, the caller holds the Thread. It may hold others.
   if (thread.wait.user_frame && thread.wait.user_frame == thread.wait.managed_frame) {
-    std::vector<Address> held;
+    std::unordered_set<Address> held;
     for (const FrameRoots& frame : thread.stack.roots)
       if (frame.frame == *thread.wait.user_frame)
         for (const StackRoot& root : frame.roots)
-          if (!root.slot.interior && root.value != own && !is_among(held, root.value) &&
+          if (!root.slot.interior && root.value != own && !held.contains(root.value) &&
               derives(root.value, name_of(LockKind::thread)))
-            held.push_back(root.value);
-    if (held.size() == 1) return add(thread, held.front(), LockKind::thread);
+            held.insert(root.value);
+    if (held.size() == 1) return add(thread, *held.begin(), LockKind::thread);
   }
-  for (const Address word : words(thread)) {
-    // Words that are no addresses of objects are many: each costs a read.
-    if (word == own || word % target_->pointer_size() != 0 || word < 0x10000) continue;
-    if (derives(word, name_of(LockKind::thread)) && !is_own(thread, word))
+  for (const Address word : words(thread))
+    if (word != own && word_derives(word, name_of(LockKind::thread)) && !is_own(thread, word))
       return add(thread, word, LockKind::thread);
-  }
   // No other thread is in sight, and Join was called for this one.
   if (thread.stack.gaps || own == 0) return;
   if (is_among(live, own) || is_held_by(thread, thread.wait.user_frame, own))
@@ -203,8 +231,10 @@ bool BlockedThreads::is_own(const Thread& thread, Address object) {
 }
 
 void BlockedThreads::add_handles(Thread& thread, const std::vector<Address>& safe_handles) {
-  for (const Address safe : safe_handles)
+  for (const Address safe : safe_handles) {
+    if (!take_one(words_left_, many_words)) return;
     for (const Address handle : index_->handles_of(safe)) {
+      if (thread.wait.objects.size() >= max_objects) return;
       // The event of a lock means the lock.
       const Address owner = index_->owner_of(handle);
       const LockIndex::Entry* const entry = owner == 0 ? nullptr : index_->find(owner);
@@ -213,6 +243,7 @@ void BlockedThreads::add_handles(Thread& thread, const std::vector<Address>& saf
       else
         add(thread, handle, kind_of(handle, LockKind::wait_handle));
     }
+  }
 }
 
 void BlockedThreads::find_handle(Thread& thread) {
@@ -241,9 +272,10 @@ void BlockedThreads::find_one_of_two(Thread& thread) {
   std::vector<Address> safe;
   for (const Address object : live_objects(thread))
     if (index_->is_safe_handle(object)) safe.push_back(object);
+  std::unordered_set<Address> known;
   if (safe.empty())
     for (const Address word : words(thread))
-      if (index_->is_safe_handle(word) && !is_among(safe, word)) safe.push_back(word);
+      if (index_->is_safe_handle(word) && known.insert(word).second) safe.push_back(word);
   add_handles(thread, safe);
 }
 
@@ -257,7 +289,7 @@ void BlockedThreads::find_handles(Thread& thread) {
   }
   // The system's numbers of the handles were copied to the stack, one behind the other. The longest run of
   // words that are such numbers is that copy.
-  std::vector<std::vector<Address>> best, run;
+  std::vector<std::uint64_t> best, run;
   bool alone = true;
   const auto end_run = [&] {
     if (run.size() == best.size() && run != best) alone = false;
@@ -268,14 +300,16 @@ void BlockedThreads::find_handles(Thread& thread) {
     run.clear();
   };
   for (const Address word : words(thread)) {
-    if (std::vector<Address> handles = index_->safe_handles_of(word); word != 0 && !handles.empty())
-      run.push_back(std::move(handles));
+    if (word != 0 && index_->is_handle(word))
+      run.push_back(word);
     else
       end_run();
   }
   end_run();
   wait.certain = alone && best.size() > 1;
-  for (const std::vector<Address>& handles : best) add_handles(thread, handles);
+  std::unordered_set<std::uint64_t> known;
+  for (const std::uint64_t handle : best)
+    if (known.insert(handle).second) add_handles(thread, index_->safe_handles_of(handle));
 }
 
 // What a wait for a lock wants of it, where the primitive that was found does not tell.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_set>
 
 namespace clr {
 namespace {
@@ -220,6 +219,15 @@ void BlockedThreads::wait_for_tasks(Thread& thread, Address event) {
   if (thread.wait.objects.empty()) find_primitive(thread, LockKind::task);
 }
 
+bool BlockedThreads::take_one(std::size_t& left, std::string_view what) {
+  if (left != 0) {
+    --left;
+    return true;
+  }
+  if (reached_limit_.empty()) reached_limit_ = what;
+  return false;
+}
+
 // The semaphore in whose line of async waiters `node` stands; 0 when none is known to have it.
 Address BlockedThreads::semaphore_of(Address node) {
   if (index_ == nullptr) return 0;
@@ -237,11 +245,18 @@ Address BlockedThreads::semaphore_of(Address node) {
       }
     }
   }
-  for (std::size_t i = 0; i < max_line && node != 0; ++i) {
-    if (const auto found = lines_->find(node); found != lines_->end()) return found->second;
+  // Each is looked at once. One that a walk comes back to is in a ring, and in no line.
+  std::vector<Address> passed;
+  Address semaphore = 0;
+  while (node != 0) {
+    const auto [found, added] = lines_->try_emplace(node, 0);
+    semaphore = found->second;
+    if (!added || !take_one(line_left_, "too many wait for semaphores")) break;
+    passed.push_back(node);
     node = reader_.reference(reader_.of_object(node), "Prev");
   }
-  return 0;
+  for (const Address one : passed) (*lines_)[one] = semaphore;
+  return semaphore;
 }
 
 void BlockedThreads::add_task(Thread& thread, Address task) {
@@ -258,7 +273,9 @@ void BlockedThreads::add_task(Thread& thread, Address task) {
                          TypeLayout::Kind::array) {
       const InstanceReader::Vector items = reader_.vector(list);
       thread.wait.any = true;
-      for (std::uint32_t i = 0; i < items.count && thread.wait.objects.size() < max_objects; ++i)
+      for (std::uint32_t i = 0; i < items.count && thread.wait.objects.size() < max_objects &&
+                                take_one(tasks_left_, "too many tasks of which one is enough");
+           ++i)
         add(thread, target_->read_pointer(items.at(i)), LockKind::task);
       return;
     }
@@ -339,49 +356,6 @@ void BlockedThreads::add(Thread& thread, Address object, LockKind kind) {
     return;
   if (kind != thread.wait.kind) thread.wait.kind = LockKind::wait_handle;
   thread.wait.objects.push_back({object, kind});
-}
-
-void BlockedThreads::find_classes(const std::vector<ThreadStack>& stacks, std::vector<ThreadWait>& waits) {
-  std::unordered_set<Address> classes; // of all stacks
-  bool looked = false;
-  for (std::size_t i = 0; i < waits.size() && i < stacks.size(); ++i) {
-    ThreadWait& wait = waits[i];
-    if (wait.what != ThreadWait::What::objects || wait.kind != LockKind::class_init) continue;
-    if (!looked)
-      for (const ThreadStack& stack : stacks) {
-        const std::vector<Address> running = constructors(stack);
-        classes.insert(running.begin(), running.end());
-      }
-    looked = true;
-    Thread thread{.stack = stacks[i], .wait = wait, .named = {}};
-    // A thread does not wait for a constructor that it runs itself.
-    const std::vector<Address> running = constructors(stacks[i]);
-    const std::unordered_set<Address> own(running.begin(), running.end());
-    std::vector<Address> found;
-    for (const Address word : words(thread)) {
-      const Address table = classes.contains(word) ? word : shared_of(word, classes);
-      if (found.size() < 2 && classes.contains(table) && !own.contains(table) && !is_among(found, table))
-        found.push_back(table);
-    }
-    // Of two that lie there, nothing tells which is the old one.
-    if (found.size() == 1) wait.objects = {{found.front(), LockKind::class_init}};
-  }
-}
-
-// Code that several instances of a generic class share names the one that the code was made for; the stack of
-// who waits has the instance itself. 0: `word` is none of such a class.
-Address BlockedThreads::shared_of(Address word, const std::unordered_set<Address>& classes) {
-  if (word < 0x10000 || word % target_->pointer_size() != 0) return 0;
-  try {
-    if (std::ranges::none_of(classes, [&](Address table) {
-          return names_->types().type(table).table.generic() != MethodTable::Generic::none;
-        }))
-      return 0;
-    const Address canonical = names_->types().tables().read(word).canonical;
-    return classes.contains(canonical) ? canonical : 0;
-  } catch (const Error&) {
-    return 0; // most words are no types
-  }
 }
 
 } // namespace clr

@@ -107,6 +107,9 @@ public:
   const std::string& nameless() const { return nameless_; }
   // The first thing that went wrong where a thread's objects were searched; empty: nothing.
   const std::string& first_fault() const { return first_fault_; }
+  // Which limit of all threads together was reached first, for people; empty: none. Threads that were looked
+  // at later may wait for objects that are not told.
+  const std::string& reached_limit() const { return reached_limit_; }
   // Which locks of the framework are those of objects.
   MonitorLocks& monitors() { return monitors_; }
   // The tasks and signals that timers owe to who disposed them, until their callbacks on this stack return.
@@ -118,7 +121,13 @@ public:
   static constexpr std::uint64_t max_scan = 64 * 1024;   // bytes of a stack that are searched for words
   static constexpr std::size_t max_objects = 1'000;      // that one thread waits for
   static constexpr std::size_t max_request_frames = 400; // in which a request is looked for
-  static constexpr std::size_t max_line = 1'000'000;     // async waiters of one semaphore
+  // Of all threads together: async waiters of semaphores, each of which is looked at once; elements of lists
+  // of tasks of which one is enough; words of stacks; and those of them that are no objects or types, which
+  // cost an exception each.
+  static constexpr std::size_t max_line = 1'000'000;
+  static constexpr std::size_t max_listed_tasks = 2'000'000;
+  static constexpr std::size_t max_words = 16 * 1024 * 1024;
+  static constexpr std::size_t max_wrong_words = 500'000;
 
 private:
   void remember(const std::string& fault) {
@@ -136,6 +145,9 @@ private:
   void add_task(Thread& thread, Address task);
   Address semaphore_of(Address node);
   Address shared_of(Address word, const std::unordered_set<Address>& classes);
+  bool has_generic(const std::unordered_set<Address>& classes);
+  // Counts down what is left for all threads; false when that is nothing, which `what` names.
+  bool take_one(std::size_t& left, std::string_view what);
   void by_frames(Thread& thread);
   void find_primitive(Thread& thread, LockKind kind);
   bool find_primitive_by_class(Thread& thread);
@@ -156,10 +168,12 @@ private:
   void add(Thread& thread, Address object, LockKind kind);
   std::vector<Address> live_objects(const Thread& thread,
                                     std::optional<std::size_t> of_frame = std::nullopt) const;
-  std::vector<Address> words(const Thread& thread) const;
+  std::vector<Address> words(const Thread& thread);
   LockKind kind_of(Address object, LockKind otherwise);
   std::string type_name(Address object);
   bool derives(Address object, std::string_view name);
+  // The same of a word of a stack. Most are no objects, and many stacks have the same.
+  bool word_derives(Address word, std::string_view name);
 
   const Target* target_;
   InstanceReader reader_;
@@ -174,8 +188,13 @@ private:
   std::string first_fault_;
   const ThreadList* threads_ = nullptr;
   std::optional<std::unordered_map<Address, Address>> join_handles_; // SafeWaitHandle, Thread
-  std::optional<std::unordered_map<Address, Address>>
-      lines_; // semaphores by the first of their async waiters
+  // Semaphores by their async waiters, as far as these were looked at; 0: none is known.
+  std::optional<std::unordered_map<Address, Address>> lines_;
+  std::size_t line_left_ = max_line, tasks_left_ = max_listed_tasks, words_left_ = max_words,
+              wrong_left_ = max_wrong_words;
+  std::string reached_limit_;
+  std::unordered_set<Address> no_types_;           // words that are no MethodTables
+  std::unordered_map<Address, Address> canonical_; // MethodTables by words; 0: the word is none
 };
 
 } // namespace clr

@@ -44,7 +44,8 @@ Address Continuations::held_by(Address continuation, Address task) {
   Address open = 0, source = 0, others = 0, done = 0;
   InstanceReader reader(kinds_->objects());
   const InstanceReader::Vector held = reader.vector(array);
-  for (std::uint32_t i = 0; i < std::min(held.count, max_held); ++i) {
+  for (std::uint32_t i = 0; i < std::min(held.count, max_held) && held_left_ != 0; ++i) {
+    --held_left_;
     const Address object = kinds_->target().read_pointer(held.at(i));
     if (object == 0) continue;
     if (kinds_->lineage(object).derives_from("System.Threading.Tasks.Task")) {
@@ -69,16 +70,17 @@ Address Continuations::end_of_workers(Address continuation) {
   const auto number = types.find(kinds_->table_of(continuation), why);
   if (!number) throw_corrupt(continuation, why);
   const HeapType type = types.at(*number);
-  const ReferenceMap map = read_reference_map(target, type);
+  const ReferenceMap map = read_reference_map(target, type, max_held);
   std::uint32_t held = 0;
   for (const ReferenceMap::Series& series : map.series)
     for (std::uint64_t at = series.offset; at < series.offset + series.adjusted + type.base_size;
          at += target.pointer_size()) {
-      if (at >= type.base_size || ++held > max_held) return 0;
+      if (at >= type.base_size || ++held > max_held || held_left_ == 0) return 0;
+      --held_left_;
       const Address object = target.read_pointer(continuation + at);
       if (object == 0) continue;
       // SyncForEachAsyncState`1 and its like, all ForEachAsyncState`1, are the TaskCompletionSource of all.
-      if (std::ranges::any_of(kinds_->lineage(object).names, [](const std::string& name) {
+      if (kinds_->lineage(object).any_name([](const std::string& name) {
             return name.starts_with("System.Threading.Tasks.Parallel+") &&
                    name.find("AsyncState") != std::string::npos;
           }))
@@ -101,6 +103,7 @@ SuspendedMethods Continuations::of(Address task) {
     if (resume == nullptr) continue;
     if (resume->own) {
       if (found.methods.empty() && found.awaited == 0) found.awaited = held_by(at, task);
+      found.left_out = found.left_out || held_left_ == 0;
       continue;
     }
     const auto state = kinds_->integer(at, "State");

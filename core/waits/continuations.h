@@ -23,8 +23,10 @@ struct SuspendedMethods {
   // The user's; the one that goes on first is the first. Those of the runtime's own between them are left
   // out.
   std::vector<SuspendedMethod> methods;
-  Address awaited = 0;   // what the first of them waits for, as far as the runtime's own methods hold it
-  bool left_out = false; // there are more than max_continuations, or one that was another task's or their own
+  Address awaited = 0; // what the first of them waits for, as far as the runtime's own methods hold it
+  // There are more than max_continuations, or one that was another task's or their own; or those of all tasks
+  // keep more than max_all_held references.
+  bool left_out = false;
 };
 
 class Continuations {
@@ -39,10 +41,13 @@ public:
 
   static constexpr std::size_t max_continuations = 10'000; // of one task
   static constexpr std::uint32_t max_held = 1'024;         // references that a continuation keeps
+  // References that those of all tasks keep: a hundred thousand may lead to one array of a thousand.
+  static constexpr std::size_t max_all_held = 4'000'000;
 
   // What the runtime's own method of a continuation waits for, of all that it keeps: the task behind which
   // `task`, whose method it is, goes on; else one that is not done and behind which nobody else is seen to go
-  // on, else what can be awaited as a ValueTask, else any task; 0: nothing of these. Throws Error.
+  // on, else what can be awaited as a ValueTask, else any task; 0: nothing of these. Throws Error. Cost: some
+  // 5 reads for each reference that it keeps, and that of AsyncObjects::targets.
   Address held_by(Address continuation, Address task);
 
   // The task that is done when all workers of Parallel.ForEachAsync or ForAsync are, of the continuation of
@@ -57,6 +62,7 @@ private:
   AsyncObjects* kinds_;
   ResumePoints points_;
   std::unordered_set<Address> seen_; // of all tasks
+  std::size_t held_left_ = max_all_held;
 };
 
 } // namespace clr

@@ -125,6 +125,7 @@ WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks)
   };
   for (const LockRow& row : table.locks)
     for (const std::size_t i : row.waiters) {
+      if (edges.left_out) break; // each of 10,000 waiters may wait for each of 10,000 readers
       const ThreadWait& wait = table.waits[i];
       if (wait.any && wait.objects.size() > 1) continue;
       const WaitReason reason{.wait = i,
@@ -138,6 +139,7 @@ WaitEdges wait_edges(const LockTable& table, const std::vector<TaskWait>& tasks)
         for (const std::uint64_t to : blockers(table, row, wait)) connect(from, {Kind::thread, to}, reason);
     }
   for (const TaskWait& task : tasks) {
+    if (edges.left_out) break;
     const Node from{Kind::task, task.task};
     for (const Address next : task.tasks)
       connect(from, {Kind::task, next},

@@ -115,8 +115,8 @@ private:
 
   bool waits_for_one(Address task) {
     const TypeLineage& lineage = graph_.kinds().lineage(task);
-    if (lineage.names.empty()) return false; // a type that cannot be read
-    const std::string& name = lineage.names.front();
+    if (!lineage.known) return false; // a type that cannot be read
+    const std::string& name = lineage.name;
     return name.find("WhenAny") != std::string::npos || name.find("CompleteOnInvoke") != std::string::npos;
   }
 

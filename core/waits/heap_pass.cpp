@@ -159,33 +159,59 @@ bool is_machine_name(const TypeName& name) {
          last.starts_with("VB$StateMachine_");
 }
 
-bool TypeLineage::derives_from(std::string_view name) const {
-  return std::ranges::find(names, name) != names.end();
+bool TypeLineage::derives_from(std::string_view full_name) const {
+  return any_name([&](const std::string& one) { return one == full_name; });
+}
+
+TypeLineage& TypeLineages::read(Address method_table, Address& parent) {
+  TypeLineage lineage{.method_table = method_table};
+  parent = 0;
+  try {
+    const RuntimeType& type = types_->type(method_table);
+    lineage.fault = type.fault;
+    if (type.name) {
+      lineage.of_machine = is_machine_name(*type.name) ||
+                           std::ranges::any_of(type.name->arguments, [](const TypeNamePtr& argument) {
+                             return argument && is_machine_name(*argument);
+                           });
+      const SharedText name(framework_type_name(*type.name));
+      lineage.name = texts_.try_emplace(name.str(), name).first->second;
+    }
+    parent = type.table.parent;
+    lineage.known = true;
+  } catch (const Error& error) {
+    lineage.fault = error.what();
+  }
+  return known_.emplace(method_table, std::move(lineage)).first->second;
+}
+
+TypeLineage& TypeLineages::known(Address method_table) {
+  TypeLineage* first = nullptr;
+  TypeLineage* derived = nullptr;
+  // Base types may lead back to types derived from them: who follows them counts.
+  for (Address table = method_table; table != 0;) {
+    const auto known = known_.find(table);
+    Address parent = 0;
+    TypeLineage& lineage = known != known_.end() ? known->second : read(table, parent);
+    if (first == nullptr) first = &lineage;
+    if (derived != nullptr) derived->base = &lineage;
+    if (known != known_.end()) break;
+    derived = &lineage;
+    table = parent;
+  }
+  return *first;
 }
 
 const TypeLineage& TypeLineages::of(Address method_table) {
-  const auto known = known_.find(method_table);
-  if (known != known_.end()) return known->second;
-  TypeLineage lineage{.method_table = method_table};
-  std::string fault;
-  try {
-    for (Address table = method_table; table != 0 && lineage.names.size() < max_base_types;) {
-      const RuntimeType& type = types_->type(table);
-      if (fault.empty()) fault = type.fault;
-      if (type.name && lineage.names.empty())
-        lineage.of_machine = is_machine_name(*type.name) ||
-                             std::ranges::any_of(type.name->arguments, [](const TypeNamePtr& argument) {
-                               return argument && is_machine_name(*argument);
-                             });
-      lineage.names.push_back(type.name ? framework_type_name(*type.name) : std::string());
-      table = type.table.parent;
-    }
-  } catch (const Error& error) {
-    // What is known of it is its beginning.
-    if (fault.empty()) fault = error.what();
+  const TypeLineage& lineage = known(method_table);
+  if (!asked_.insert(method_table).second) return lineage;
+  const TypeLineage* type = &lineage;
+  for (unsigned i = 0; i < TypeLineage::max_base_types && type != nullptr; ++i, type = type->base) {
+    if (type->fault.empty()) continue;
+    if (++unreadable_ == 1) first_fault_ = type->fault;
+    break;
   }
-  if (!fault.empty() && ++unreadable_ == 1) first_fault_ = std::move(fault);
-  return known_.emplace(method_table, std::move(lineage)).first->second;
+  return lineage;
 }
 
 std::size_t HeapPass::want(Wants wants) {

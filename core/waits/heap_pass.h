@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace clr {
@@ -17,15 +18,28 @@ namespace clr {
 // A type, and what it is derived from.
 struct TypeLineage {
   Address method_table = 0;
-  // "System.Threading.Tasks.Task`1" for the type itself, then for each of its base types; "" for one that the
-  // framework's libraries do not define, and for one that has no name.
-  std::vector<std::string> names;
+  bool known = false; // false: the type cannot be read, and nothing below says anything
+  // "System.Threading.Tasks.Task`1"; "" for a type that the framework's libraries do not define, and for one
+  // that has no name.
+  SharedText name;
+  const TypeLineage* base = nullptr; // null: none; valid as long as this
   // The type is one that a compiler makes of a method which waits or yields, or a generic one over such a
   // type.
   bool of_machine = false;
+  SharedText fault; // why not all is known of the type itself; empty: all is
 
-  bool is(std::string_view name) const { return !names.empty() && names.front() == name; }
-  bool derives_from(std::string_view name) const; // or is it
+  // Whether `accepts` is true for the name of the type or of a base type, of max_base_types at most.
+  template<typename Accepts>
+  bool any_name(const Accepts& accepts) const {
+    const TypeLineage* type = this;
+    for (unsigned i = 0; i < max_base_types && type != nullptr && type->known; ++i, type = type->base)
+      if (accepts(type->name.str())) return true;
+    return false;
+  }
+  bool is(std::string_view full_name) const { return known && name.str() == full_name; }
+  bool derives_from(std::string_view full_name) const; // or is it
+
+  static constexpr unsigned max_base_types = 256;
 };
 
 // Whether a compiler gave the type its name when it made it of an async method or an iterator (C#, Visual
@@ -38,8 +52,8 @@ public:
   // `types` must outlive this. No reads.
   explicit TypeLineages(TypeNames& types) : types_(&types) {}
 
-  // Never throws: where a type cannot be read, its lineage ends. Kept. Cost: that of TypeNames::type for each
-  // base type that was not met before.
+  // Never throws: where a type cannot be read, its lineage ends. Kept, valid as long as this; types with the
+  // same base types share these. Cost: that of TypeNames::type for each base type that was not met before.
   const TypeLineage& of(Address method_table);
 
   // Types of which not all is known, and why the first one is not: their objects may be missing in what is
@@ -47,11 +61,15 @@ public:
   std::size_t unreadable() const { return unreadable_; }
   const std::string& first_fault() const { return first_fault_; }
 
-  static constexpr unsigned max_base_types = 256;
-
 private:
+  // With its base types, whether somebody asked for it or not.
+  TypeLineage& known(Address method_table);
+  TypeLineage& read(Address method_table, Address& parent);
+
   TypeNames* types_;
   std::unordered_map<Address, TypeLineage> known_;
+  std::unordered_set<Address> asked_;
+  std::unordered_map<std::string_view, SharedText> texts_; // each name once, by itself
   std::size_t unreadable_ = 0;
   std::string first_fault_;
 };

@@ -49,8 +49,6 @@ constexpr std::array parts = {
     Part{LockKind::lock, "_waitEventOrCondition"},
 };
 
-constexpr std::uint64_t task_done = 0x160'0000;
-
 } // namespace
 
 LockIndex::LockIndex(HeapPass& pass) {
@@ -150,6 +148,10 @@ std::vector<Address> LockIndex::of(const Pairs& pairs, std::uint64_t key) {
 
 std::vector<Address> LockIndex::handles_of(Address safe_handle) const {
   return of(handles_of_, safe_handle);
+}
+
+bool LockIndex::is_handle(std::uint64_t value) const {
+  return std::ranges::binary_search(by_value_, value, {}, &Pairs::value_type::first);
 }
 
 std::vector<Address> LockIndex::safe_handles_of(std::uint64_t value) const {

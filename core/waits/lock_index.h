@@ -43,6 +43,8 @@ public:
   std::vector<Address> handles_of(Address safe_handle) const;
   std::vector<Address> safe_handles_of(std::uint64_t value) const;
   bool is_safe_handle(Address object) const { return handles_.contains(object); }
+  // Whether a SafeWaitHandle has this number of the system.
+  bool is_handle(std::uint64_t value) const;
 
   const std::vector<std::string>& problems() const { return problems_; }
   // Some objects were left out, because there are too many or because they could not be read.

@@ -160,10 +160,12 @@ LockState read_lock_state(InstanceReader& reader, const Instance& instance, Addr
   return state;
 }
 
-std::vector<ReaderCount> read_reader_counts(InstanceReader& reader, Address first) {
+std::vector<ReaderCount> read_reader_counts(InstanceReader& reader, Address first, std::size_t& left) {
   std::vector<ReaderCount> counts;
   for (Address at = first; at != 0;) {
     if (counts.size() >= max_reader_counts) throw_corrupt(at, "a list of readers that does not end");
+    if (left == 0) throw_corrupt(at, "too many readers of locks");
+    --left;
     const Instance instance = reader.of_object(at);
     if (reader.find(instance, "_readerLevel")) {
       counts.push_back({.lock_id = reader.integer(instance, "_lockID"),

@@ -63,9 +63,9 @@ struct ReaderCount {
   std::uint64_t lock_id = 0;
   std::uint64_t readers = 0, writers = 0, upgraders = 0; // how often it entered
 };
-// The list that begins with the object at `first`, at most max_reader_counts of it. Throws Error{corrupt} for
-// a list that does not end. 5 reads for each.
-std::vector<ReaderCount> read_reader_counts(InstanceReader& reader, Address first);
 constexpr std::size_t max_reader_counts = 10'000;
+// The list that begins with the object at `first`, at most max_reader_counts of it, and as many as `left`
+// says, which is counted down. Throws Error{corrupt} for a list that does not end there. 5 reads for each.
+std::vector<ReaderCount> read_reader_counts(InstanceReader& reader, Address first, std::size_t& left);
 
 } // namespace clr

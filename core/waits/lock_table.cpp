@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace clr {
 namespace {
@@ -21,6 +22,7 @@ public:
     for (const RuntimeThread& thread : threads_.threads) {
       if (thread.os_id) by_os_id_.try_emplace(*thread.os_id, &thread);
       if (thread.managed_id) by_managed_id_.try_emplace(*thread.managed_id, &thread);
+      if (thread.os_id.value_or(0) != 0) by_address_.insert_or_assign(thread.address, &thread);
     }
   }
 
@@ -43,6 +45,8 @@ public:
       for (const std::string& problem : index_->problems()) note(problem);
     if (!blocked_.problem().empty())
       note(fmt::format("what threads wait for is told by their frames alone: {}", blocked_.problem()));
+    if (!blocked_.reached_limit().empty())
+      note(fmt::format("what some threads wait for may be missing: {}", blocked_.reached_limit()));
     const auto unknown = std::ranges::count_if(table_.waits, [](const ThreadWait& wait) {
       return wait.what == ThreadWait::What::objects && wait.objects.empty();
     });
@@ -67,6 +71,8 @@ public:
     std::ranges::stable_sort(table_.locks, [](const LockRow& a, const LockRow& b) {
       return std::tuple(b.waiters.size(), a.state.object) < std::tuple(a.waiters.size(), b.state.object);
     });
+    for (std::size_t i = 0; i < table_.locks.size(); ++i)
+      table_.numbers[{table_.locks[i].state.object, table_.locks[i].state.kind}] = i;
     return std::move(table_);
   }
 
@@ -103,7 +109,8 @@ private:
 
   LockRow* add(LockState state) {
     const auto key = std::pair(state.object, state.kind);
-    if (const auto known = rows_.find(key); known != rows_.end()) return &table_.locks[known->second];
+    if (const auto known = table_.numbers.find(key); known != table_.numbers.end())
+      return &table_.locks[known->second];
     if (table_.locks.size() >= max_lock_rows) return nullptr;
     LockRow row{.state = std::move(state), .owner = {}, .readers = {}, .waiters = {}, .fault = {}};
     if (row.state.held) {
@@ -116,7 +123,7 @@ private:
     }
     if (const auto ender = table_.enders.find(row.state.object); ender != table_.enders.end())
       row.ender = ender->second;
-    rows_.emplace(key, table_.locks.size());
+    table_.numbers.emplace(key, table_.locks.size());
     table_.locks.push_back(std::move(row));
     return &table_.locks.back();
   }
@@ -241,12 +248,11 @@ private:
   LockState thread_state(Address object, LockKind kind) {
     LockState state{.object = object, .kind = kind, .text = {}};
     const Address thread = reader_.reference(reader_.of_object(object), "_DONT_USE_InternalThread");
-    for (const RuntimeThread& known : threads_.threads)
-      if (known.address == thread && known.os_id.value_or(0) != 0) {
-        state.held = true;
-        state.owner_os_id = *known.os_id;
-        state.entries = 1;
-      }
+    if (const auto known = by_address_.find(thread); known != by_address_.end()) {
+      state.held = true;
+      state.owner_os_id = *known->second->os_id;
+      state.entries = 1;
+    }
     return state;
   }
 
@@ -325,10 +331,14 @@ private:
       attempt([&] {
         const auto field = library_.thread_static(table, list, thread.address);
         if (!field) return;
-        for (const ReaderCount& count : read_reader_counts(reader_, target_.read_pointer(*field))) {
+        std::unordered_set<std::uint64_t> told; // numbers of locks
+        for (const ReaderCount& count :
+             read_reader_counts(reader_, target_.read_pointer(*field), readers_left_)) {
           const auto row = rows.find(count.lock_id);
           if (row == rows.end()) continue;
-          if (count.readers != 0) row->second->readers.push_back(holder_of(thread));
+          // A thread has one entry for each lock; in a damaged list it counts once, too.
+          if (count.readers != 0 && told.insert(count.lock_id).second)
+            row->second->readers.push_back(holder_of(thread));
           LockState& state = row->second->state;
           if (!old && state.held && thread.managed_id == state.owner_managed_id)
             state.entries = static_cast<std::uint32_t>(
@@ -345,8 +355,9 @@ private:
   BlockedThreads blocked_;
   SyncBlocks blocks_;
   LockTable table_;
-  std::map<std::pair<Address, LockKind>, std::size_t> rows_;
   std::unordered_map<std::uint64_t, const RuntimeThread*> by_os_id_, by_managed_id_; // the first of each
+  std::unordered_map<Address, const RuntimeThread*> by_address_; // those with a number of the system's
+  std::size_t readers_left_ = max_all_reader_counts;
   bool initialising_noted_ = false;
   std::unordered_map<Address, std::uint64_t>
       initialising_; // threads by the classes whose constructors they run
@@ -355,10 +366,8 @@ private:
 } // namespace
 
 const LockRow* LockTable::find(const WaitedObject& object) const {
-  const auto found = std::ranges::find_if(locks, [&](const LockRow& row) {
-    return row.state.object == object.object && row.state.kind == object.kind;
-  });
-  return found == locks.end() ? nullptr : &*found;
+  const auto found = numbers.find({object.object, object.kind});
+  return found == numbers.end() ? nullptr : &locks[found->second];
 }
 
 LockTable read_lock_table(ObjectReader& objects, MethodNames& names, LockIndex* index,

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -40,14 +41,17 @@ struct LockTable {
   bool with_heap = false;
   std::vector<std::string> problems;
 
-  // The row of an object that a thread waits for; null when there is none. No reads.
+  std::map<std::pair<Address, LockKind>, std::size_t> numbers; // of `locks`, by their objects
+
+  // The row of an object that a thread waits for, by `numbers`; null when there is none. No reads.
   const LockRow* find(const WaitedObject& object) const;
 };
 
 // `index` is null without a heap, and `tasks_of` is not called then; with `held` locks that are held and that
 // nobody waits for are looked for by the table of sync blocks. Parts that cannot be read cost themselves.
 // Never throws for target data. Cost: that of BlockedThreads::of for each stack; some 3 reads for each lock;
-// 5 for each ReaderWriterLockSlim that a thread has entered; with `held` that of SyncBlocks::all.
+// 5 for each ReaderWriterLockSlim that a thread has entered, max_all_reader_counts at most; with `held` that
+// of SyncBlocks::all.
 LockTable read_lock_table(ObjectReader& objects, MethodNames& names, LockIndex* index,
                           BlockedThreads::TasksOf tasks_of, const ThreadList& threads,
                           std::vector<ThreadStack> stacks, bool held = true);
@@ -55,5 +59,7 @@ LockTable read_lock_table(ObjectReader& objects, MethodNames& names, LockIndex* 
 // Rows of one table. A process has more only when memory is damaged.
 constexpr std::size_t max_lock_rows = 1'000'000;
 constexpr std::size_t max_lock_problems = 50;
+// Locks that threads read under, of all threads together: all may lead to one long list.
+constexpr std::size_t max_all_reader_counts = 500'000;
 
 } // namespace clr

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 namespace clr {
 namespace {
@@ -35,15 +36,24 @@ std::string called_name(const Metadata& metadata, const IlInstruction& instructi
   return token >> 24 == 0x0a ? metadata.string(metadata.member_ref(token & 0xff'ffff).name) : std::string();
 }
 
+// The first stores of local variables, by their numbers: indexes of instructions.
+std::unordered_map<std::uint32_t, std::size_t> first_stores(const std::vector<IlInstruction>& code) {
+  std::unordered_map<std::uint32_t, std::size_t> stores;
+  for (std::size_t i = 0; i < code.size(); ++i)
+    if (const auto variable = stored_variable(code[i])) stores.try_emplace(*variable, i);
+  return stores;
+}
+
 // The store of the variable that the call with the index `call` is made on.
-std::optional<std::uint32_t> store_before(const std::vector<IlInstruction>& code, std::size_t call) {
+std::optional<std::uint32_t> store_before(const std::vector<IlInstruction>& code, std::size_t call,
+                                          const std::unordered_map<std::uint32_t, std::size_t>& stores) {
   constexpr std::size_t distance = 3; // instructions from the load to the call
   for (std::size_t i = call; i-- > 0 && call - i <= distance;) {
     const auto variable = loaded_variable(code[i]);
     if (!variable) continue;
-    for (std::size_t k = 0; k < i; ++k)
-      if (stored_variable(code[k]) == variable) return code[k].offset;
-    return std::nullopt;
+    const auto store = stores.find(*variable);
+    return store != stores.end() && store->second < i ? std::optional(code[store->second].offset)
+                                                      : std::nullopt;
   }
   return std::nullopt;
 }
@@ -66,6 +76,7 @@ void with_method_il(ObjectReader& objects, Address module_address, std::uint32_t
 
 std::vector<AwaitCall> await_calls(const Metadata& metadata, std::span<const std::byte> il) {
   const std::vector<IlInstruction> code = il_instructions(il);
+  const auto stores = first_stores(code);
   std::vector<AwaitCall> calls;
   std::size_t before = 0; // the last call, by its index
   for (std::size_t i = 0; i < code.size(); ++i) {
@@ -74,7 +85,7 @@ std::vector<AwaitCall> await_calls(const Metadata& metadata, std::span<const std
     if (suspends(metadata, token)) {
       AwaitCall call{.before = before < code.size() ? code[before].offset : 0, .offset = code[i].offset};
       if (called_name(metadata, code[before]) == "DisposeAsync")
-        call.dispose_store = store_before(code, before);
+        call.dispose_store = store_before(code, before, stores);
       calls.push_back(call);
     } else if (called_name(metadata, code[i]) != "ConfigureAwait") {
       before = i;

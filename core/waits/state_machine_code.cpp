@@ -71,6 +71,12 @@ private:
     return entry->second;
   }
 
+  const SharedText& shared_name(std::uint32_t token) {
+    SharedText& text = awaiters_[token];
+    if (text.empty()) text = name(token);
+    return text;
+  }
+
   bool stores(std::size_t index, std::string_view field) {
     return code_[index].opcode == il::stfld && name(code_[index].token()) == field;
   }
@@ -86,7 +92,7 @@ private:
       if (code_[i].opcode != il::stfld) continue;
       const std::string& field = name(code_[i].token());
       if (!field.starts_with("<>u__") && !field.starts_with("$A")) continue;
-      site.awaiter = field;
+      site.awaiter = shared_name(code_[i].token());
       return;
     }
   }
@@ -95,7 +101,7 @@ private:
   void add_fsharp_awaiter(AwaitSite& site, std::size_t index) {
     for (std::size_t i = index; i-- > 1 && index - i <= call_distance;) {
       if (!is_call(code_[i]) || name(code_[i].token()) != "get_IsCompleted") continue;
-      if (code_[i - 1].opcode == il::ldflda) site.awaiter = name(code_[i - 1].token());
+      if (code_[i - 1].opcode == il::ldflda) site.awaiter = shared_name(code_[i - 1].token());
       return;
     }
   }
@@ -179,7 +185,8 @@ private:
 
   const Metadata& metadata_;
   std::vector<IlInstruction> code_;
-  std::unordered_map<std::uint32_t, std::string> names_; // by token
+  std::unordered_map<std::uint32_t, std::string> names_;   // by token
+  std::unordered_map<std::uint32_t, SharedText> awaiters_; // likewise
   bool stores_noted_ = false;
   std::unordered_map<std::string, std::size_t> first_stores_;
   bool settings_noted_ = false;

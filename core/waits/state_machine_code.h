@@ -6,6 +6,7 @@
 
 #include "core/metadata/il_code.h"
 #include "core/metadata/metadata.h"
+#include "core/types/shared_text.h"
 
 #include <map>
 #include <optional>
@@ -17,7 +18,7 @@ namespace clr {
 struct AwaitSite {
   // IL offset right behind the store: the yield offset of the PDB.
   std::uint32_t yield_offset = 0;
-  std::string awaiter;  // the field that keeps the awaiter; "" when none was found
+  SharedText awaiter;   // the field that keeps the awaiter; "" when none was found
   bool in_loop = false; // a jump from behind it leads to before it
   // Of an await of DisposeAsync() the IL offset of that call, and that of the store of what is disposed. The
   // await that belongs to `await using` has no line of its own; the store has that of the declaration.

@@ -14,6 +14,7 @@ namespace {
 // C#, Visual Basic and F#.
 constexpr std::array state_names{"<>1__state", "$State", "ResumptionPoint"};
 constexpr std::array builder_names{"<>t__builder", "$Builder"};
+constexpr const char* too_many_awaits = "state machines have too many awaits";
 constexpr const char* iterator_promise = "<>v__promiseOfValueOrEnd";
 // The fields through which the framework's awaiters lead to what is awaited.
 constexpr std::array awaited_names{"m_task", "_value", "_obj", "_task"};
@@ -131,31 +132,87 @@ void MachineShapes::add_builder_parts(MachineShape& shape, Address structure, st
   }
 }
 
-void MachineShapes::read_code(MachineShape& shape, const TypeLayout& layout) {
-  if (shape.module == 0 || layout.type_def == 0) return;
-  NamedModule& module = objects_->finder().names().named_modules().at(shape.module);
+std::uint32_t MachineShapes::find_move_next(Address module_address, std::uint32_t type_def) {
+  const auto key = std::pair(module_address, type_def);
+  if (const auto known = move_nexts_.find(key); known != move_nexts_.end()) return known->second;
+  std::uint32_t move_next = 0;
+  NamedModule& module = objects_->finder().names().named_modules().at(module_address);
   module.metadata.with([&](MetadataNames& named) {
     const Metadata& metadata = named.metadata();
-    const auto [first, last] = metadata.method_range(layout.type_def & 0xff'ffff);
-    for (std::uint32_t i = first; i < last && shape.move_next == 0; ++i) {
+    const auto [first, last] = metadata.method_range(type_def & 0xff'ffff);
+    for (std::uint32_t i = first; i < last && move_next == 0; ++i) {
+      if (methods_left_ == 0)
+        throw Error(ErrorKind::corrupt, "the types of state machines have too many methods");
+      --methods_left_;
       const std::uint32_t rid = metadata.method_at(i);
-      if (metadata.string(metadata.method_def(rid).name) == "MoveNext") shape.move_next = 0x0600'0000 | rid;
+      if (metadata.string(metadata.method_def(rid).name) == "MoveNext") move_next = 0x0600'0000 | rid;
     }
   });
+  return move_nexts_.emplace(key, move_next).first->second;
+}
+
+const MachineShapes::Sites& MachineShapes::sites_of(Address module, std::uint32_t move_next) {
+  const auto key = std::pair(module, move_next);
+  if (const auto known = sites_.find(key); known != sites_.end()) return known->second;
+  constexpr const char* too_much = "the methods of state machines have too much code";
+  if (il_left_ == 0) throw Error(ErrorKind::corrupt, too_much);
+  Sites sites;
+  with_method_il(*objects_, module, move_next, [&](const Metadata& metadata, std::span<const std::byte> il) {
+    const bool fits = il.size() <= il_left_;
+    il_left_ -= std::min(il.size(), il_left_);
+    if (!fits) throw Error(ErrorKind::corrupt, too_much);
+    sites = await_sites(metadata, il);
+  });
+  if (sites.size() > awaits_left_) throw Error(ErrorKind::corrupt, too_many_awaits);
+  return sites_.emplace(key, std::move(sites)).first->second;
+}
+
+std::optional<std::uint32_t> MachineShapes::reference_of(const TypeUsePtr& structure) {
+  if (const auto known = structures_.find(structure->method_table); known != structures_.end())
+    return known->second;
+  unsigned left = max_awaiter_structures;
+  FieldLayout whole;
+  whole.type = structure;
+  return structures_.emplace(structure->method_table, reference_in(whole, 0, left)).first->second;
+}
+
+MachineAwait MachineShapes::awaiter_in(const FieldLayout& field) {
+  MachineAwait await;
+  if (field.type->is_reference()) {
+    await.awaited = field.offset;
+  } else if (field.type->kind == TypeUse::Kind::value && field.type->method_table != 0) {
+    if (const auto inside = reference_of(field.type)) await.awaited = field.offset + *inside;
+  }
+  if (field.type->name) {
+    SharedText& text = type_texts_[field.type->name];
+    if (text.empty()) text = format_type(*field.type->name);
+    await.awaiter_type = text;
+  }
+  await.boxed = field.type->is_reference() && await.awaiter_type == "object";
+  return await;
+}
+
+void MachineShapes::read_code(MachineShape& shape, const TypeLayout& layout) {
+  if (shape.module == 0 || layout.type_def == 0) return;
+  shape.move_next = find_move_next(shape.module, layout.type_def);
   if (shape.move_next == 0) return;
-  with_method_il(*objects_, shape.module, shape.move_next,
-                 [&](const Metadata& metadata, std::span<const std::byte> il) {
-                   for (auto& [state, site] : await_sites(metadata, il)) {
-                     MachineAwait await{.site = site};
-                     if (const FieldLayout* const field = layout.field(site.awaiter)) {
-                       unsigned left = max_awaiter_structures;
-                       await.awaited = reference_in(*field, 0, left);
-                       if (field->type->name) await.awaiter_type = format_type(*field->type->name);
-                       await.boxed = field->type->is_reference() && await.awaiter_type == "object";
-                     }
-                     shape.awaits.emplace(state, std::move(await));
-                   }
-                 });
+  const Sites& sites = sites_of(shape.module, shape.move_next);
+  if (sites.size() > awaits_left_) throw Error(ErrorKind::corrupt, too_many_awaits);
+  awaits_left_ -= sites.size();
+  std::unordered_map<std::string_view, const FieldLayout*> fields; // the first of each name
+  for (const FieldLayout& field : layout.fields)
+    if (!field.is_static) fields.try_emplace(field.name, &field);
+  std::unordered_map<const FieldLayout*, MachineAwait> awaiters; // many awaits keep theirs in one field
+  for (const auto& [state, site] : sites) {
+    MachineAwait await;
+    if (const auto field = fields.find(site.awaiter); field != fields.end()) {
+      const auto [known, added] = awaiters.try_emplace(field->second);
+      if (added) known->second = awaiter_in(*field->second);
+      await = known->second;
+    }
+    await.site = site;
+    shape.awaits.emplace(state, std::move(await));
+  }
 }
 
 const BoxShape* MachineShapes::box(Address table) {

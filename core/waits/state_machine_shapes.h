@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace clr {
@@ -20,8 +21,8 @@ struct MachineAwait {
   // Where the reference to what is awaited lies, from the machine's first field; nothing: the awaiter holds
   // none.
   std::optional<std::uint32_t> awaited;
-  std::string awaiter_type; // "System.Runtime.CompilerServices.TaskAwaiter"; "" when it is not known
-  bool boxed = false;       // the reference is one to the awaiter itself, as of `dynamic`
+  SharedText awaiter_type; // "System.Runtime.CompilerServices.TaskAwaiter"; "" when it is not known
+  bool boxed = false;      // the reference is one to the awaiter itself, as of `dynamic`
 };
 
 // A type of state machines. Offsets count from the machine's first field.
@@ -77,6 +78,12 @@ public:
   static constexpr unsigned max_awaiter_depth = 4;          // structures within each other in an awaiter
   static constexpr unsigned max_awaiter_structures = 1'000; // all that are looked into for one awaiter
   static constexpr std::size_t max_builder_parts = 16;      // references in a builder that are looked at
+  // Of all types together, which may share their methods and these their code: awaits that are kept, bytes of
+  // IL that are searched for them, and methods that are searched for MoveNext. An honest machine has one
+  // method of some hundred bytes, and a few awaits.
+  static constexpr std::size_t max_all_awaits = 1'000'000;
+  static constexpr std::size_t max_all_il = 64 * 1024 * 1024;
+  static constexpr std::size_t max_all_methods = 4'000'000;
 
 private:
   struct Place {
@@ -92,6 +99,13 @@ private:
   void add_builder_parts(MachineShape& shape, Address structure, std::uint32_t base, unsigned depth,
                          unsigned& left);
   void read_code(MachineShape& shape, const TypeLayout& layout);
+  std::uint32_t find_move_next(Address module, std::uint32_t type_def);
+  using Sites = std::map<std::int32_t, AwaitSite>;
+  const Sites& sites_of(Address module, std::uint32_t move_next);
+  // What is known of a field that keeps an awaiter, without the site.
+  MachineAwait awaiter_in(const FieldLayout& field);
+  // As reference_in, from the first field of a structure. Kept.
+  std::optional<std::uint32_t> reference_of(const TypeUsePtr& structure);
   std::optional<Place> find(Address method_table, std::string_view name);
   // The reference within a field that leads to what is awaited.
   std::optional<std::uint32_t> reference_in(const FieldLayout& field, unsigned depth, unsigned& left);
@@ -102,7 +116,12 @@ private:
   ObjectReader* objects_;
   std::unordered_map<Address, std::unique_ptr<MachineShape>> machines_;
   std::unordered_map<Address, std::optional<BoxShape>> boxes_;
-  std::unordered_map<Address, std::optional<std::uint32_t>> awaiters_;
+  std::unordered_map<Address, std::optional<std::uint32_t>> awaiters_, structures_;
+  // Instances of a generic type have the same method: by module and TypeDef, and by module and MoveNext.
+  std::map<std::pair<Address, std::uint32_t>, std::uint32_t> move_nexts_;
+  std::map<std::pair<Address, std::uint32_t>, Sites> sites_;
+  std::unordered_map<TypeNamePtr, SharedText> type_texts_;
+  std::size_t awaits_left_ = max_all_awaits, il_left_ = max_all_il, methods_left_ = max_all_methods;
 };
 
 } // namespace clr

@@ -13,7 +13,7 @@ namespace {
 
 class PoolReader {
 public:
-  explicit PoolReader(ObjectReader& objects) : reader_(objects) {}
+  PoolReader(ObjectReader& objects, std::size_t slots) : reader_(objects), most_slots_(slots) {}
 
   ThreadPoolState read(const ThreadPoolPlaces& places) {
     if (places.pool != 0) guarded("numbers", [&] { read_numbers(places.pool); });
@@ -33,7 +33,8 @@ private:
     try {
       act();
     } catch (const Error& error) {
-      state_.problems.push_back(fmt::format("{}: {}", what, error.what()));
+      if (state_.problems.size() < max_pool_problems)
+        state_.problems.push_back(fmt::format("{}: {}", what, error.what()));
     }
   }
 
@@ -61,7 +62,14 @@ private:
       state_.items.push_back({queue, object});
   }
 
+  // Whether one more slot may be looked at.
+  bool has_slot() {
+    if (slots_ >= most_slots_) state_.left_out = true;
+    return !state_.left_out;
+  }
+
   void read_items(Address items, PoolQueue queue) {
+    if (!has_slot()) return;
     visit_collection(reader_, reader_.of_object(items),
                      {.count = [](std::uint64_t) {},
                       .item =
@@ -69,7 +77,8 @@ private:
                             add(queue, reader_.target().read_pointer(item.at));
                             return !state_.left_out;
                           },
-                      .steps = max_pool_items});
+                      .steps = most_slots_ - slots_,
+                      .looked_at = &slots_});
   }
 
   void read_queue(Address queue, std::string_view field, PoolQueue kind) {
@@ -87,14 +96,14 @@ private:
     const Address queues = reader_.reference(instance, "_assignableWorkItemQueues");
     if (queues == 0) return;
     const InstanceReader::Vector array = reader_.vector(queues);
-    for (std::uint32_t i = 0; i < std::min(array.count, max_pool_queues); ++i)
+    for (std::uint32_t i = 0; i < std::min(array.count, max_pool_queues) && !state_.left_out; ++i)
       if (const Address items = reader_.target().read_pointer(array.at(i)))
         guarded("shared queue", [&] { read_items(items, PoolQueue::global); });
   }
 
   void read_local(Address queues) {
     const InstanceReader::Vector array = reader_.vector(queues);
-    for (std::uint32_t i = 0; i < std::min(array.count, max_pool_queues); ++i)
+    for (std::uint32_t i = 0; i < std::min(array.count, max_pool_queues) && !state_.left_out; ++i)
       if (const Address queue = reader_.target().read_pointer(array.at(i)))
         guarded("local queue", [&] { read_stealing(queue); });
   }
@@ -107,14 +116,20 @@ private:
     };
     const std::uint32_t head = index("m_headIndex"), count = index("m_tailIndex") - head;
     const InstanceReader::Vector ring = reader_.vector(reader_.reference(instance, "m_array"));
-    if (count > ring.count) throw_corrupt(queue, "a queue of the pool has more items than places");
-    if (ring.count == 0) return;
     const std::uint32_t mask = index("m_mask");
-    for (std::uint32_t i = 0; i < count && !state_.left_out; ++i)
-      add(PoolQueue::local, reader_.target().read_pointer(ring.at(((head + i) & mask) % ring.count)));
+    // A ring that is just being made larger has its old mask for a moment, and no more items than that leads
+    // to.
+    if (count > ring.count || count > std::uint64_t{mask} + 1 || (count != 0 && mask >= ring.count))
+      throw_corrupt(queue, "a queue of the pool has more items than places");
+    for (std::uint32_t i = 0; i < count && has_slot(); ++i) {
+      ++slots_;
+      add(PoolQueue::local, reader_.target().read_pointer(ring.at((head + i) & mask)));
+    }
   }
 
   InstanceReader reader_;
+  std::size_t most_slots_ = 0;
+  std::uint64_t slots_ = 0; // that were looked at
   ThreadPoolState state_;
 };
 
@@ -161,8 +176,8 @@ std::uint64_t pool_clock(ObjectReader& objects, std::uint64_t near) {
   }
 }
 
-ThreadPoolState read_thread_pool(ObjectReader& objects, const ThreadPoolPlaces& places) {
-  return PoolReader(objects).read(places);
+ThreadPoolState read_thread_pool(ObjectReader& objects, const ThreadPoolPlaces& places, std::size_t slots) {
+  return PoolReader(objects, slots).read(places);
 }
 
 } // namespace clr

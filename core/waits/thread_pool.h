@@ -27,12 +27,12 @@ struct ThreadPoolState {
   std::optional<unsigned> existing, goal, minimum, maximum;
   std::optional<unsigned> blocked;   // threads that the pool knows to be blocked in a task
   std::vector<PoolItem> items;       // those first that are taken first from their queue
-  bool left_out = false;             // there are more than max_pool_items
-  std::vector<std::string> problems; // queues and numbers that could not be read
+  bool left_out = false;             // there are more than max_pool_items, or max_pool_slots
+  std::vector<std::string> problems; // queues and numbers that could not be read, the first ones
 };
 
 // Nothing: the program has not used its pool. Throws Error for missing memory. Cost: some 20 reads, and 3 for
-// each item.
+// each slot of a queue, max_pool_slots at most.
 std::optional<ThreadPoolState> read_thread_pool(ObjectReader& objects);
 
 // The last time at which the thread pool noted that it took an item, in milliseconds of the system's clock
@@ -46,9 +46,15 @@ struct ThreadPoolPlaces {
   Address queue = 0; // ThreadPoolWorkQueue
   Address local = 0; // the array of the queues of threads
 };
-ThreadPoolState read_thread_pool(ObjectReader& objects, const ThreadPoolPlaces& places);
-
 constexpr std::size_t max_pool_items = 2'000'000;
+// Slots of all queues together, those without an item included: thousands of queues may share a part that
+// says it has any number of slots, all empty. Twice as many as there may be items.
+constexpr std::size_t max_pool_slots = 4'000'000;
+constexpr std::size_t max_pool_problems = 50;
 constexpr std::uint32_t max_pool_queues = 65'536; // local ones, and those that some threads share
+
+// Looks at `slots` slots at most.
+ThreadPoolState read_thread_pool(ObjectReader& objects, const ThreadPoolPlaces& places,
+                                 std::size_t slots = max_pool_slots);
 
 } // namespace clr

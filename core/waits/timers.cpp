@@ -4,6 +4,7 @@
 #include "core/waits/core_library.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace clr {
@@ -47,14 +48,22 @@ private:
                      .state = reader_.reference(instance, "_state")};
     if (const auto period = reader_.integer(instance, "_period") & never; period != never && period != 0)
       state.period_ms = period;
-    if (state.state != 0) state.state_type = reader_.of_object(state.state).layout.text;
+    if (state.state != 0) state.state_type = text_of(reader_.of_object(state.state).layout);
     result_.reached = std::max(result_.reached.value_or(0), state.set_at);
     if (state.due_ms != never) result_.timers.push_back(std::move(state));
     return reader_.reference(instance, "_next");
   }
 
+  // Millions of timers may have states of one type.
+  const SharedText& text_of(const TypeLayout& layout) {
+    SharedText& text = types_[layout.table.address];
+    if (text.empty()) text = layout.text;
+    return text;
+  }
+
   InstanceReader reader_;
   Timers result_;
+  std::unordered_map<Address, SharedText> types_; // by MethodTable
   std::unordered_set<Address> seen_;
 };
 

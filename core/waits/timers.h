@@ -19,7 +19,7 @@ struct TimerState {
   std::optional<std::uint64_t> period_ms; // nothing: it runs once
   Address callback = 0;                   // the delegate that it calls
   Address state = 0;                      // what the delegate is given
-  std::string state_type;                 // "System.Threading.Tasks.Task.DelayPromise"; "" for null
+  SharedText state_type;                  // "System.Threading.Tasks.Task.DelayPromise"; "" for null
 };
 
 struct Timers {

@@ -41,7 +41,7 @@ private:
     if (report.starved()) out.line("starved: items are queued, and all workers are busy or blocked");
     if (!report.groups.empty()) out.line("{:>9} {:<13} {}", "count", "queue", "runs");
     for (const PoolGroup& group : report.groups)
-      out.line("{:>9} {:<13} {}", group.count, to_string(group.queue), group.method);
+      out.line("{:>9} {:<13} {}", group.count, to_string(group.queue), group.method.str());
     out.line("{} item{} queued", state.items.size(), state.items.size() == 1 ? "" : "s");
   }
 

@@ -41,8 +41,8 @@ private:
     for (const TimerRow& row : report.rows) {
       if (out.interrupted()) break;
       out.line("{:#018x} {:>12} {:>12} {:>12} {}{}", row.timer.object, row.left_ms, row.timer.due_ms,
-               row.timer.period_ms ? std::to_string(*row.timer.period_ms) : "", row.callback,
-               row.timer.state_type.empty() ? "" : fmt::format(" ({})", row.timer.state_type));
+               row.timer.period_ms ? std::to_string(*row.timer.period_ms) : "", row.callback.str(),
+               row.timer.state_type.empty() ? "" : fmt::format(" ({})", row.timer.state_type.str()));
     }
     out.line("{} timer{}", report.rows.size(), report.rows.size() == 1 ? "" : "s");
   }

@@ -174,7 +174,8 @@ private:
     for (const auto& [kind, object] : locks_)
       attempt([&] { read_lock_state(reader, reader.of_object(object), object, kind); });
     attempt([&] {
-      require(read_reader_counts(reader, readers_).size() <= max_reader_counts, "readers are bounded");
+      std::size_t left = max_all_reader_counts;
+      require(read_reader_counts(reader, readers_, left).size() <= max_reader_counts, "readers are bounded");
     });
     read_lock_table(objects, names, nullptr, {}, {}, {});
   }

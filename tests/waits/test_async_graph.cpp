@@ -1,7 +1,9 @@
 // Who goes on when what is done, and the chains of methods that follow: also of damaged ones.
 #include "core/waits/async_awaited.h"
 #include "core/waits/async_chains.h"
+#include "core/waits/async_stacks.h"
 #include "tests/objects/framework_types.h"
+#include "tests/support/lending_reader.h"
 
 #include <catch2/catch.hpp>
 
@@ -379,6 +381,109 @@ TEST_CASE("a list that many tasks share is looked at as often as the limit allow
   View view(waits);
   CHECK(view.graph->left_out());
   CHECK(view.graph->awaited(caller).size() > 100); // of those that came before
+}
+
+TEST_CASE("what continuations keep is looked into as often as the limit allows", "[async]") {
+  Waits waits;
+  TargetBuilder& target = waits.made.runtime.target;
+  target.type("AsyncResumeInfo", {{"DiagnosticIP"}});
+  const Address own = target.record("AsyncResumeInfo", {{"DiagnosticIP", 0}});
+  // Each of these tasks keeps the one that leads to the same long list.
+  const Address kept = waits.task("Task", {}), caller = waits.box();
+  constexpr std::uint32_t count = 700, links = 1'500;
+  const Address items = waits.made.array(waits.made.objects_type, links, links * 8);
+  for (std::uint32_t i = 0; i < links; ++i)
+    waits.made.memory.write_integer(waits.made.elements_of(items) + Address{i} * 8, caller, 8);
+  const Address list = waits.types.make("List`1", {{"_items", items}, {"_size", links}});
+  waits.then(kept, waits.types.make("AwaitTaskContinuation", {{"m_action", list}}));
+  const Address data = waits.types.objects({kept});
+  for (std::uint32_t i = 0; i < count; ++i)
+    waits.task(
+        "AsyncHelpers+ThunkTask",
+        {{"m_stateObject", waits.types.make("Continuation#11", {{"GCData", data}, {"ResumeInfo", own}})}});
+  View view(waits);
+  CHECK(view.graph->left_out());
+  CHECK(view.graph->waiters(kept).size() == 1); // what leads on has a limit of its own
+}
+
+TEST_CASE("threads that have the tasks of continuations are found by one look at their stacks", "[async]") {
+  Waits waits;
+  constexpr unsigned count = 40;
+  constexpr Address stack = 0x7000'0000;
+  waits.made.memory.write(stack, Bytes(8 * count));
+  std::vector<Address> thunks, ends;
+  for (unsigned i = 0; i < count; ++i) {
+    const Address last = waits.types.make("Continuation", {});
+    ends.push_back(waits.types.make("Continuation", {{"Next", last}, {"Resume", 0x20}, {"State", 1}}));
+    const Address first = waits.types.make("Continuation", {{"Next", ends.back()}, {"Resume", 0x10}});
+    thunks.push_back(waits.task("AsyncHelpers+ThunkTask", {{"m_stateObject", first}}));
+    waits.made.memory.write_integer(stack + 8 * i, thunks.back(), 8);
+  }
+  LendingReader counted(waits.made.memory);
+  ObjectView objects(waits.made, counted);
+  TypeLineages lineages(objects.names.types());
+  HeapPassResult found;
+  std::ranges::sort(waits.tasks, {}, &FoundObject::address);
+  found.found = {waits.tasks, {}, {}, {}, {}};
+  AsyncGraph graph(objects.objects, lineages, found, 0);
+  ThreadTop one{.os_id = 7, .registers = RegisterContext(Cpu::x64)}, other{one};
+  one.registers.set_sp(stack);
+  other.os_id = 8;
+  other.registers.set(3, thunks[5]);
+  const std::vector<ThreadTop> threads{one, other};
+  const std::size_t before = counted.reads();
+  const auto holders = find_task_holders(graph, threads);
+  CHECK(counted.reads() - before < 5);
+  CHECK(holders.size() == count);
+  for (unsigned i = 0; i < count; ++i) CHECK(holders.at(ends[i]).size() == (i == 5 ? 2 : 1));
+}
+
+TEST_CASE("a long text of what a method waits for is cut", "[async]") {
+  Waits waits;
+  MetadataBuilder metadata;
+  metadata.assembly("app");
+  const std::uint32_t row = metadata.type("App", std::string(900, 'x'));
+  const std::uint32_t inner = metadata.type("App." + std::string(900, 'y'), std::string(900, 'z'));
+  const Address module = waits.made.runtime.module(
+      {.path = "/app/long.dll", .simple_name = "long", .metadata = metadata.build()});
+  const auto text = [&](std::uint32_t rid) {
+    const Address type = waits.made.runtime.type({.module = module, .rid = rid});
+    waits.made.shape(type, 8, 0, {});
+    waits.made.runtime.target.set(type, "MethodTable", "ParentMethodTable", waits.made.object_type);
+    const Address box = waits.box();
+    waits.then(waits.task("Task+DelayPromise", {{"_timer", waits.made.instance(type, 8)}}), box);
+    View view(waits);
+    return AwaitedReader(*view.graph).of(*view.graph->box(box)).text;
+  };
+  const std::string whole = text(row), cut = text(inner);
+  CHECK_THAT(whole, Catch::EndsWith("App." + std::string(900, 'x')));
+  CHECK(cut.size() == AwaitedReader::max_awaited_text + 3);
+  CHECK_THAT(cut, Catch::EndsWith("z..."));
+}
+
+TEST_CASE("the parts of what many methods wait for are looked at once", "[async]") {
+  Waits waits;
+  const Address all = waits.task("Task+WhenAllPromise", {{"_remainingToComplete", 1}});
+  constexpr std::uint32_t delays = 1'000, boxes = 50;
+  for (std::uint32_t i = 0; i < delays; ++i) waits.then(waits.task("Task+DelayPromise", {}), all);
+  const Address items = waits.made.array(waits.made.objects_type, boxes, boxes * 8);
+  std::vector<Address> waiting;
+  for (std::uint32_t i = 0; i < boxes; ++i) {
+    waiting.push_back(waits.box());
+    waits.made.memory.write_integer(waits.made.elements_of(items) + Address{i} * 8, waiting.back(), 8);
+  }
+  waits.then(all, waits.types.make("List`1", {{"_items", items}, {"_size", boxes}}));
+  LendingReader counted(waits.made.memory);
+  ObjectView objects(waits.made, counted);
+  TypeLineages lineages(objects.names.types());
+  HeapPassResult found;
+  std::ranges::sort(waits.tasks, {}, &FoundObject::address);
+  found.found = {waits.tasks, {}, {}, {}, {}};
+  AsyncGraph graph(objects.objects, lineages, found, 0);
+  AwaitedReader reader(graph);
+  const std::size_t before = counted.reads();
+  for (const Address box : waiting) CHECK(reader.of(*graph.box(box)).use == AwaitUse::goes_on);
+  CHECK(counted.reads() - before < 2 * delays + 40 * boxes);
 }
 
 TEST_CASE("few methods that make many long chains are cut, and said to be", "[async]") {

@@ -26,6 +26,13 @@ struct Code {
   }
 };
 
+// Of one await.
+std::optional<std::uint32_t> arm_of_await(const std::vector<SequencePoint>& points, const Bytes& il,
+                                          std::uint32_t yield) {
+  std::size_t left = 1'000;
+  return AwaitArms(points, il).of(yield, left);
+}
+
 // text = number switch { 1 => await ..., 2 => await ... + await ... };
 const std::vector<SequencePoint> arms{point(0, 10, 9, 14, 11),   hidden(6),  hidden(8),
                                       point(15, 12, 18, 12, 33), hidden(18), hidden(20),
@@ -66,4 +73,27 @@ TEST_CASE("code that is cut is an error", "[await_lines]") {
   Bytes il = Code().il;
   il.back() = std::byte{0x28};
   CHECK_THROWS_AS(arm_of_await(arms, il, 9), Error);
+}
+
+TEST_CASE("points of a method are compared once, and as often as is left", "[await_lines]") {
+  const Bytes il = Code().put(9, {0xde, 20}).put(16, {0x2b, 14}).il;
+  AwaitArms method(arms, il);
+  std::size_t left = 1'000;
+  CHECK(method.of(20, left) == 30u);
+  const std::size_t first = 1'000 - left;
+  CHECK(first >= arms.size());
+  CHECK(method.of(20, left) == 30u);
+  CHECK(1'000 - left == 2 * first - arms.size());
+  left = 3;
+  CHECK_FALSE(AwaitArms(arms, il).of(20, left));
+  CHECK(left == 0);
+}
+
+TEST_CASE("an instruction is hidden when the last point in front of it is", "[await_lines]") {
+  const AwaitArms method(arms, Code().il);
+  CHECK_FALSE(method.is_hidden(5));
+  CHECK(method.is_hidden(6));
+  CHECK(method.is_hidden(14));
+  CHECK_FALSE(method.is_hidden(15));
+  CHECK_FALSE(AwaitArms({}, Code().il).is_hidden(5));
 }

@@ -1,6 +1,7 @@
 // What threads wait for, by the methods and objects of their stacks.
 #include "core/waits/lock_table.h"
 #include "tests/objects/framework_types.h"
+#include "tests/support/lending_reader.h"
 
 #include <catch2/catch.hpp>
 
@@ -69,6 +70,21 @@ struct Stack {
     return read_lock_table(view.objects, view.names, nullptr, {}, threads, {stack});
   }
   ThreadWait wait() { return table().waits.at(0); }
+  // As many threads that stand alike, with what is known of an empty heap. Counts the reads.
+  LockTable table_of(std::size_t count) {
+    stack.thread = &threads.threads[0];
+    LendingReader counted(runtime.memory);
+    ObjectView view(runtime, counted);
+    HeapTypes heap_types(view.target);
+    TypeLineages lineages(view.names.types());
+    const HeapMap map;
+    HeapPass pass(map, heap_types, lineages);
+    LockIndex index(pass);
+    const LockTable found = read_lock_table(view.objects, view.names, &index, {}, threads,
+                                            std::vector<ThreadStack>(count, stack));
+    reads = counted.reads();
+    return found;
+  }
 
   static constexpr unsigned words = 64;
   ObjectRuntime runtime;
@@ -76,6 +92,7 @@ struct Stack {
   Address own = 0, bottom = 0;
   ThreadList threads;
   ThreadStack stack;
+  std::size_t reads = 0;
 };
 
 std::vector<Address> objects_of(const ThreadWait& wait) {
@@ -213,4 +230,38 @@ TEST_CASE("a stack with gaps does not tell that native code was called", "[block
   CHECK(stack.wait().native == "App.Work.Run()");
   stack.stack.gaps = true;
   CHECK(stack.wait().what == ThreadWait::What::unknown);
+}
+
+TEST_CASE("waiters of a semaphore in a ring are in no line, and each is looked at once",
+          "[blocked_threads]") {
+  Stack stack;
+  constexpr std::string_view type = "SemaphoreSlim+TaskNode#prev";
+  const Address first = stack.types.make(type, {}), second = stack.types.make(type, {{"Prev", first}});
+  stack.types.set(type, stack.runtime.fields_of(first), "Prev", second);
+  stack.calls(threading, "SpinWait", "SpinOnceCore");
+  stack.calls("System.Threading.Tasks", "Task", "SpinThenBlockingWait", {second}).calls("App", "Work", "Run");
+  const LockTable table = stack.table_of(20);
+  CHECK(table.waits.back().kind == LockKind::task);
+  CHECK(objects_of(table.waits.back()) == std::vector{second});
+  CHECK(stack.reads < 1'000);
+}
+
+TEST_CASE("words of stacks that are no objects are looked at once", "[blocked_threads]") {
+  Stack stack;
+  stack.calls(threading, "Thread", "Join").calls("App", "Work", "Run");
+  // Each word leads to an object of its own; all have the same wrong type.
+  const Address wrong = stack.runtime.memory.allocate(256);
+  for (unsigned i = 1; i < 8; ++i) {
+    const Address object = stack.runtime.memory.allocate(8);
+    stack.runtime.memory.at(object).pointer(wrong);
+    stack.runtime.memory.at(stack.bottom + 8 * i).pointer(object);
+  }
+  stack.table_of(1);
+  const std::size_t once = stack.reads;
+  const LockTable table = stack.table_of(101);
+  CHECK(objects_of(table.waits.back()).empty());
+  CHECK(table.waits.back().kind == LockKind::thread);
+  // One for the words, and one for each object of them.
+  CHECK(stack.reads <= once + 100 * (1 + 7));
+  for (const std::string& problem : table.problems) CHECK(problem.find("too many") == std::string::npos);
 }

@@ -86,6 +86,34 @@ TEST_CASE("a type that cannot be read has no lineage", "[heap_pass]") {
   CHECK_FALSE(task.is("System.Threading.Tasks.Task"));
 }
 
+TEST_CASE("types share the lineage of their base types, and one that leads back to itself ends",
+          "[heap_pass]") {
+  Heap heap;
+  TypeLineages& lineages = heap.lineages;
+  const TypeLineage& one = lineages.of(heap.types["Task+WhenAllPromise"]);
+  const TypeLineage& other = lineages.of(heap.types["Task+DelayPromise"]);
+  CHECK(one.base == &lineages.of(heap.types["Task"]));
+  CHECK(other.base == one.base);
+  CHECK(other.derives_from("System.Threading.Tasks.Task"));
+  CHECK(lineages.unreadable() == 0);
+  heap.made.runtime.target.set(heap.types["SortedSet`1"], "MethodTable", "ParentMethodTable",
+                               heap.types["Stack`1"]);
+  heap.made.runtime.target.set(heap.types["Stack`1"], "MethodTable", "ParentMethodTable",
+                               heap.types["SortedSet`1"]);
+  const TypeLineage& ring = lineages.of(heap.types["SortedSet`1"]);
+  CHECK(ring.base->base == &ring);
+  CHECK(ring.derives_from("System.Collections.Generic.Stack`1"));
+  CHECK_FALSE(ring.derives_from("System.Threading.Tasks.Task"));
+  // Who asks for a type counts it once, also when it is a base type that cannot be read.
+  heap.made.runtime.target.set(heap.types["List`1"], "MethodTable", "ParentMethodTable", 0x6666'0000);
+  CHECK(lineages.of(heap.types["List`1"]).is("System.Collections.Generic.List`1"));
+  CHECK(lineages.unreadable() == 1);
+  CHECK_FALSE(lineages.of(0x6666'0000).known);
+  lineages.of(heap.types["List`1"]);
+  CHECK(lineages.unreadable() == 2);
+  CHECK_FALSE(lineages.first_fault().empty());
+}
+
 TEST_CASE("types that compilers make of async methods and iterators are known by their names",
           "[heap_pass]") {
   const auto named = [](std::string_view last) {

@@ -104,13 +104,16 @@ TEST_CASE("a list of readers that leads back is not followed without end", "[loc
   const Address second = made.types.make("ReaderWriterCount", {{"lockID", 2}, {"next", first}});
   ObjectView view(made.runtime);
   InstanceReader reader(view.objects);
-  const std::vector<ReaderCount> counts = read_reader_counts(reader, second);
+  std::size_t left = 100;
+  const std::vector<ReaderCount> counts = read_reader_counts(reader, second, left);
   REQUIRE(counts.size() == 2);
   CHECK(counts[1].readers == 1);
+  CHECK(left == 98);
   made.types.set("ReaderWriterCount", made.runtime.fields_of(first), "next", second);
   ObjectView again(made.runtime);
   InstanceReader looped(again.objects);
-  CHECK(fault_of([&] { read_reader_counts(looped, second); })->kind() == ErrorKind::corrupt);
+  CHECK(fault_of([&] { read_reader_counts(looped, second, left); })->kind() == ErrorKind::corrupt);
+  CHECK(left == 0); // what was looked at counts, though nothing came of it
 }
 
 TEST_CASE("owners are threads, or threads that are no more", "[lock_table]") {
