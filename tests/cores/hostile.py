@@ -27,6 +27,7 @@ sys.path[:0] = [str(HERE.parent / "live"), str(HERE.parent / "mutation")]
 import check_page
 import hostile_cases
 import hostile_files
+import hostile_products
 import hostile_waits
 from core_image import CoreImage
 from hostile_parts import FORGED, PAGE, PAYLOADS, Core, Pdb, frame_registers, spoiled
@@ -322,9 +323,10 @@ CASES = {
     "code without end": make_endless_heap,
     "stacks at the end of memory": make_stacks_at_the_end,
     **hostile_files.CASES,
+    **hostile_products.CASES,
     **hostile_cases.CASES,
 }
-OWN_COMMANDS = {**hostile_cases.OWN_COMMANDS, **hostile_files.OWN_COMMANDS, **hostile_waits.OWN_COMMANDS}
+OWN_COMMANDS = {**hostile_cases.OWN_COMMANDS, **hostile_files.OWN_COMMANDS, **hostile_products.OWN_COMMANDS, **hostile_waits.OWN_COMMANDS}
 
 
 class OwnWords:
