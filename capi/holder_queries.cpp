@@ -98,9 +98,14 @@ RowStream::Producer path_rows(Address object, std::size_t most) {
   return [=](Inspection& inspection, const RowStream::Emit& emit) {
     HeapHolders& holders = holders_of(inspection);
     std::vector<Json> rows;
-    for (const HeapPath& path : holders.paths(object, most)) rows.push_back(to_json(path));
+    const HeapPaths found = holders.paths(object, most);
+    for (const HeapPath& path : found.paths) rows.push_back(to_json(path));
     emit_all(rows, emit);
-    return notes_of(holders);
+    Json notes = notes_of(holders);
+    if (found.cut)
+      notes["problems"].push_back(
+          fmt::format("there may be more roots: these have {} objects on their ways", HeapPaths::max_steps));
+    return notes;
   };
 }
 

@@ -183,39 +183,46 @@ const std::vector<HeapRoot>& HeapHolders::roots(const HeapWalkOptions& options) 
   return roots_;
 }
 
-HeapPath HeapHolders::make_path(std::uint32_t root, const HeapTree::Path& objects) {
+HeapPath HeapHolders::make_path(std::uint32_t root, const HeapTree::Path& objects, KnownSteps& known) {
   HeapPath path{.root = roots_[root], .steps = {}};
   const auto add = [&](std::uint32_t number, std::size_t left_out) {
     HeapStep step{.object = graph_->index().address(number), .type = {}, .field = {}, .left_out = left_out};
     step.type = type_of(step.object);
-    if (!path.steps.empty() && left_out == 0)
-      step.field = field_between(path.steps.back().object, step.object);
+    if (!path.steps.empty() && left_out == 0) {
+      const Address from = path.steps.back().object;
+      const auto [field, added] = known.fields.try_emplace({from, step.object});
+      if (added) field->second = field_between(from, step.object);
+      step.field = field->second;
+    }
     path.steps.push_back(std::move(step));
   };
   for (const std::uint32_t number : objects.first) add(number, 0);
   for (std::size_t i = 0; i < objects.last.size(); ++i) add(objects.last[i], i == 0 ? objects.left_out : 0);
-  name_static(path);
+  name_static(path, known);
   return path;
 }
 
 // Static fields are elements of arrays that handles hold: the field says more than these.
-void HeapHolders::name_static(HeapPath& path) {
+void HeapHolders::name_static(HeapPath& path, KnownSteps& known) {
   if (path.root.kind != HeapRoot::Kind::handle || path.steps.size() < 2) return;
   const Address array = path.steps.front().object, held = path.steps[1].object;
-  std::vector<Address> slots;
+  const auto [slot, added] = known.static_slots.try_emplace({array, held});
+  if (added) slot->second = static_slot(array, held);
+  if (!slot->second) return;
+  HeapRoot root{.kind = HeapRoot::Kind::static_field, .object = held, .slot = *slot->second};
+  root.name = statics_.at(*slot->second)->name;
+  path.root = std::move(root);
+  path.steps.erase(path.steps.begin());
+  path.steps.front().field.clear();
+}
+
+std::optional<Address> HeapHolders::static_slot(Address array, Address held) {
+  std::optional<Address> found;
   ReferenceReader(maps_).read(object_at(array), [&](std::uint64_t offset, Address value) {
-    if (value == held) slots.push_back(array + offset);
+    if (value == held && statics_.at(array + offset) != nullptr) found = array + offset;
+    return !found;
   });
-  for (const Address slot : slots) {
-    const StaticField* const field = statics_.at(slot);
-    if (field == nullptr) continue;
-    HeapRoot root{.kind = HeapRoot::Kind::static_field, .object = held, .slot = slot};
-    root.name = field->name;
-    path.root = std::move(root);
-    path.steps.erase(path.steps.begin());
-    path.steps.front().field.clear();
-    return;
-  }
+  return found;
 }
 
 HeapStatistics HeapHolders::count_reached(bool live, const HeapWalkOptions& options) {
@@ -224,15 +231,16 @@ HeapStatistics HeapHolders::count_reached(bool live, const HeapWalkOptions& opti
   return count_heap(heap_->map(), heap_->types(), options, heap_threads(), &only);
 }
 
-std::vector<HeapPath> HeapHolders::paths(Address object, std::size_t most, const HeapWalkOptions& options) {
+HeapPaths HeapHolders::paths(Address object, std::size_t most, const HeapWalkOptions& options) {
   const std::uint32_t wanted = number_of(object, options);
   const HeapTree& tree = this->tree(options);
-  std::vector<HeapPath> found;
+  HeapPaths found;
+  KnownSteps known;
   if (!tree.reached(wanted) || most == 0) return found;
   if (most == 1) {
     const HeapTree::Path objects = tree.path(wanted, HeapPath::max_steps_of_an_end);
     const std::uint32_t first = objects.first.empty() ? objects.last.front() : objects.first.front();
-    found.push_back(make_path(*tree.root_of(first), objects));
+    found.paths.push_back(make_path(*tree.root_of(first), objects, known));
     return found;
   }
   // From the object backward: roots come in the order of their distance.
@@ -244,15 +252,19 @@ std::vector<HeapPath> HeapHolders::paths(Address object, std::size_t most, const
   std::vector<std::uint32_t> next(graph_->index().count(), HeapIndex::none);
   std::vector<std::uint32_t> queue{wanted};
   next[wanted] = wanted;
-  for (std::size_t at = 0; at < queue.size() && found.size() < most; ++at) {
+  std::size_t steps = 0; // of all ways
+  for (std::size_t at = 0; at < queue.size() && found.paths.size() < most; ++at) {
     if (at % stride == 0 && options.progress && !options.progress(at, tree.reached_count())) interrupted();
     const std::uint32_t here = queue[at];
     auto root = std::ranges::lower_bound(by_object, std::pair{here, std::uint32_t{0}});
-    for (; root != by_object.end() && root->first == here && found.size() < most; ++root) {
+    for (; root != by_object.end() && root->first == here && found.paths.size() < most; ++root) {
+      found.cut = steps > HeapPaths::max_steps;
+      if (found.cut) return found;
       HeapTree::Path objects{.first = {}, .last = {here}, .left_out = 0};
       while (objects.last.back() != wanted) objects.last.push_back(next[objects.last.back()]);
+      steps += objects.last.size();
       objects.cut(HeapPath::max_steps_of_an_end);
-      found.push_back(make_path(root->second, objects));
+      found.paths.push_back(make_path(root->second, objects, known));
     }
     for (const std::uint32_t from : graph_->in().of(here)) {
       if (next[from] != HeapIndex::none || !tree.reached(from)) continue;

@@ -10,6 +10,7 @@
 #include "core/runtime/static_fields.h"
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +53,12 @@ struct HeapPath {
   HeapRoot root;
   std::vector<HeapStep> steps; // from what the root holds to the object that was asked for
   static constexpr std::size_t max_steps_of_an_end = 1'000; // of a way that is longer than two of these
+};
+
+struct HeapPaths {
+  std::vector<HeapPath> paths;
+  bool cut = false; // there may be more: these have max_steps together
+  static constexpr std::size_t max_steps = 1'000'000;
 };
 
 // What contradicts itself in the heap.
@@ -102,8 +109,9 @@ public:
 
   // At most `most` ways from different roots, the shortest first; empty when none leads there. `reachable`:
   // the object is alive. Throws Error{invalid_argument} when no object begins at `object`,
-  // Error{interrupted}. Cost: all references of the heap the first time, then none for one way.
-  std::vector<HeapPath> paths(Address object, std::size_t most, const HeapWalkOptions& options = {});
+  // Error{interrupted}. Cost: all references of the heap the first time, then none for one way; for several,
+  // those of each object on them once.
+  HeapPaths paths(Address object, std::size_t most, const HeapWalkOptions& options = {});
 
   // Counts the objects that roots reach, or those that none does. Throws and costs as paths() does, and a
   // walk.
@@ -146,9 +154,15 @@ private:
   void add_thread_statics(std::vector<HeapRoot>& roots);
   void add_static_fields(std::vector<HeapRoot>& roots, const std::function<bool()>& go_on);
   std::uint32_t number_of(Address object, const HeapWalkOptions& options);
-  HeapPath make_path(std::uint32_t root, const HeapTree::Path& objects);
+  // What ways share is looked at once.
+  struct KnownSteps {
+    std::map<std::pair<Address, Address>, std::string> fields;                  // from, to
+    std::map<std::pair<Address, Address>, std::optional<Address>> static_slots; // array, what it holds there
+  };
+  HeapPath make_path(std::uint32_t root, const HeapTree::Path& objects, KnownSteps& known);
   std::string field_between(Address from, Address to);
-  void name_static(HeapPath& path);
+  void name_static(HeapPath& path, KnownSteps& known);
+  std::optional<Address> static_slot(Address array, Address held);
   void note(std::string text);
 
   static constexpr std::size_t max_notes = 100;

@@ -37,9 +37,10 @@ public:
     HeapHolders& holders = session.holders();
     const std::size_t most = all_ ? most_paths : most_;
     // One more tells whether there are more.
-    std::vector<HeapPath> paths = holders.paths(object, most == 1 ? 1 : most + 1, walk_options(out));
-    const bool more = paths.size() > most;
-    if (more) paths.resize(most);
+    HeapPaths found = holders.paths(object, most == 1 ? 1 : most + 1, walk_options(out));
+    std::vector<HeapPath>& paths = found.paths;
+    const bool more = found.cut || paths.size() > most;
+    if (paths.size() > most) paths.resize(most);
     if (json_) {
       Json json{{"object", hex(object)}, {"complete", all_ && !more}, {"paths", Json::array()}};
       for (const HeapPath& path : paths) json["paths"].push_back(to_json(path));
@@ -49,6 +50,8 @@ public:
       if (paths.empty())
         out.line("{:#x} {}: no root leads to it; the next collection frees it", object,
                  holders.type_of(object));
+      else if (found.cut)
+        out.line("there may be more roots: these have {} objects on their ways", HeapPaths::max_steps);
       else if (more)
         out.line("there are more roots: --all shows them, at most {}", most_paths);
     }

@@ -90,7 +90,12 @@ void Output::progress(std::string_view what, std::size_t done, std::size_t of) {
 }
 
 bool Output::interrupted() {
-  if (!told_ && (debugger_.GetCommandInterpreter().WasInterrupted() || interrupt_requested(debugger_))) {
+  // LLDB writes down each call of its interface, which takes longer than a row.
+  constexpr std::chrono::milliseconds pause(10);
+  const auto now = std::chrono::steady_clock::now();
+  const bool asks = !told_ && now - asked_ >= pause;
+  if (asks) asked_ = now;
+  if (asks && (debugger_.GetCommandInterpreter().WasInterrupted() || interrupt_requested(debugger_))) {
     told_ = true;
     error("interrupted");
   } else if (!told_ && handed_over_ >= max_text) {

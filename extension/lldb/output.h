@@ -47,8 +47,8 @@ public:
   bool interrupted();
 
   // Bytes of text of one command. LLDB keeps all of it, twice while it grows beyond a power of two (this is
-  // below 2^28), and takes seconds to print so much.
-  static constexpr std::size_t max_text = 250'000'000;
+  // below 2^27), and takes seconds to print so much.
+  static constexpr std::size_t max_text = 125'000'000;
 
 private:
   // For what ends a list behind max_text: totals, brackets of JSON.
@@ -63,6 +63,7 @@ private:
   std::string buffer_;
   std::size_t handed_over_ = 0; // bytes
   bool told_ = false;
+  std::chrono::steady_clock::time_point asked_; // when LLDB was asked for Ctrl-C
   std::chrono::steady_clock::time_point shown_ = std::chrono::steady_clock::now();
 };
 

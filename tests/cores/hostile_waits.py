@@ -160,4 +160,4 @@ CASES = {
 # Nine million lines, which `clr refs` prints without --json, cost LLDB 15 seconds to write.
 ARRAY = f"{GROWN + 40:#x}"
 OWN_COMMANDS = {"twelve million references": ["clr heap --stat", "clr objects -m 1000000", f"clr object {ARRAY}", f"clr refs --json {ARRAY}", f"clr root {ARRAY}", f"clr retained {ARRAY}"]}
-CUT = {"twelve million references": "error: the answer is longer than 250 MB"}   # what one of its commands says
+CUT = {"twelve million references": "error: the answer is longer than 125 MB"}   # what one of its commands says

@@ -338,7 +338,7 @@ private:
           out_json(reference, holders);
           attempt([&] {
             for (const std::size_t most : {1, 2})
-              for (const HeapPath& path : holders.paths(reference.to, most)) dump(to_json(path));
+              for (const HeapPath& path : holders.paths(reference.to, most).paths) dump(to_json(path));
           });
           return true;
         });

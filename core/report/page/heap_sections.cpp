@@ -131,7 +131,8 @@ std::string root_words(const HeapRoot& root, LockReporter& locks) {
 }
 
 void write_path(HtmlWriter& html, PageStop& stop, const RetainedRow& row) {
-  const std::vector<HeapPath> paths = stop.source().holders().paths(row.object, 1, stop.source().options);
+  const std::vector<HeapPath> paths =
+      stop.source().holders().paths(row.object, 1, stop.source().options).paths;
   if (paths.empty()) return;
   LockReporter& locks = stop.source().locks();
   locks.table_by_stacks();
