@@ -102,9 +102,7 @@ RowStream::Producer path_rows(Address object, std::size_t most) {
     for (const HeapPath& path : found.paths) rows.push_back(to_json(path));
     emit_all(rows, emit);
     Json notes = notes_of(holders);
-    if (found.cut)
-      notes["problems"].push_back(
-          fmt::format("there may be more roots: these have {} objects on their ways", HeapPaths::max_steps));
+    if (!found.left_out.empty()) notes["problems"].push_back(found.left_out);
     return notes;
   };
 }

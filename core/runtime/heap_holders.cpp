@@ -258,8 +258,11 @@ HeapPaths HeapHolders::paths(Address object, std::size_t most, const HeapWalkOpt
     const std::uint32_t here = queue[at];
     auto root = std::ranges::lower_bound(by_object, std::pair{here, std::uint32_t{0}});
     for (; root != by_object.end() && root->first == here && found.paths.size() < most; ++root) {
-      found.cut = steps > HeapPaths::max_steps;
-      if (found.cut) return found;
+      if (steps > HeapPaths::max_steps) {
+        found.left_out =
+            fmt::format("there may be more roots: these have {} objects on their ways", HeapPaths::max_steps);
+        return found;
+      }
       HeapTree::Path objects{.first = {}, .last = {here}, .left_out = 0};
       while (objects.last.back() != wanted) objects.last.push_back(next[objects.last.back()]);
       steps += objects.last.size();

@@ -57,7 +57,7 @@ struct HeapPath {
 
 struct HeapPaths {
   std::vector<HeapPath> paths;
-  bool cut = false; // there may be more: these have max_steps together
+  std::string left_out; // why there may be more; empty when max_steps cut nothing
   static constexpr std::size_t max_steps = 1'000'000;
 };
 

@@ -43,7 +43,7 @@ public:
     if (json_) {
       list.end();
       out.write("\n");
-    } else {
+    } else if (!out.interrupted()) {
       out.line("{} bytes are given and not used, in {} place{}; {} threads in all", left, map.contexts.size(),
                map.contexts.size() == 1 ? "" : "s", threads.threads.size());
     }

@@ -39,7 +39,7 @@ public:
     // One more tells whether there are more.
     HeapPaths found = holders.paths(object, most == 1 ? 1 : most + 1, walk_options(out));
     std::vector<HeapPath>& paths = found.paths;
-    const bool more = found.cut || paths.size() > most;
+    const bool more = !found.left_out.empty() || paths.size() > most;
     if (paths.size() > most) paths.resize(most);
     if (json_) {
       Json json{{"object", hex(object)}, {"complete", all_ && !more}, {"paths", Json::array()}};
@@ -50,8 +50,8 @@ public:
       if (paths.empty())
         out.line("{:#x} {}: no root leads to it; the next collection frees it", object,
                  holders.type_of(object));
-      else if (found.cut)
-        out.line("there may be more roots: these have {} objects on their ways", HeapPaths::max_steps);
+      else if (!found.left_out.empty())
+        out.line("{}", found.left_out);
       else if (more)
         out.line("there are more roots: --all shows them, at most {}", most_paths);
     }
