@@ -95,7 +95,7 @@ void DebugVariables::Impl::omit_limit(const Body& body, OmittedPart part, std::s
                  .text = std::move(text)});
 }
 
-// Tells it once of a body: loops over variables end with it.
+// Tells it once of the locals of a body, and once of its parameters: loops over them end with it.
 bool DebugVariables::Impl::is_full(Body& body) {
   if (body.full) return true;
   std::string text;

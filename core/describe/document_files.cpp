@@ -39,22 +39,26 @@ std::string joined(const std::string& document, const std::function<std::string(
 
 bool DocumentFiles::may_name(const std::string& document) {
   // They are not kept: names of a PDB share their parts, and together have thousands of times its size.
-  if (!is_possible_path(document)) {
-    if (!told_impossible_)
-      problems_.push_back("source files with longer paths than any file has: lines do not name them");
-    told_impossible_ = true;
-    return false;
-  }
+  if (!is_possible_path(document))
+    return refuse_once(told_impossible_,
+                       "source files with longer paths than any file has: lines do not name them");
   const auto known = known_.find(document);
   if (known != known_.end()) return known->second;
-  if (document.empty() || known_.size() >= max_asked || document.size() > max_asked_bytes - known_bytes_)
-    return false;
+  if (document.empty()) return false;
+  if (known_.size() >= max_asked || document.size() > max_asked_bytes - known_bytes_)
+    return refuse_once(told_full_,
+                       "more source files than the host is asked for: lines do not name the rest");
   known_bytes_ += document.size();
   const std::string why = refusal(document);
   known_.emplace(document, why.empty());
   if (!why.empty() && problems_.size() < max_told)
     problems_.push_back(fmt::format("source file {}: lines do not name it: {}", document, why));
   return why.empty();
+}
+
+bool DocumentFiles::refuse_once(bool& told, const char* problem) {
+  if (!std::exchange(told, true)) problems_.emplace_back(problem);
+  return false;
 }
 
 std::vector<std::string> DocumentFiles::take_problems() {

@@ -26,7 +26,8 @@ public:
   // No target reads; asks the host's file system once for each name.
   bool may_name(const std::string& document);
 
-  // Sentences about the names that were refused, each once; all that no file can have are told together.
+  // Sentences about the names that were refused, each once; all that no file can have are told together, and
+  // so are all beyond the limits.
   std::vector<std::string> take_problems();
 
   static constexpr std::size_t max_asked = 100'000; // different names; further ones are refused
@@ -35,6 +36,8 @@ public:
   static constexpr std::uint64_t max_size = 256u << 20; // bytes; a debugger reads a source file whole
 
 private:
+  // Tells it if `told` is not set. False.
+  bool refuse_once(bool& told, const char* problem);
   std::string refusal(const std::string& document) const;
   std::string refusal_of_name(const std::string& name) const;
   std::string refusal_of_path(const std::string& path) const;
@@ -43,7 +46,7 @@ private:
   RemoteFolders remote_;
   std::unordered_map<std::string, bool> known_;
   std::size_t known_bytes_ = 0; // of their names
-  bool told_impossible_ = false;
+  bool told_impossible_ = false, told_full_ = false;
   std::vector<std::string> problems_;
 };
 

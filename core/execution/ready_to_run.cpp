@@ -151,6 +151,7 @@ std::optional<std::uint32_t> ReadyToRunImage::first_inner(std::uint32_t index) c
 
 void ReadyToRunImage::keep_inner(std::uint32_t first, std::uint32_t last) const {
   if (first > last) return;
+  if (inner_.size() >= max_kept_runs) inner_.clear();
   auto after = inner_.upper_bound(last + 1);
   while (after != inner_.begin()) {
     const auto run = std::prev(after);
@@ -235,6 +236,7 @@ std::optional<Address> ReadyToRunImage::code_end_by_table(std::uint32_t method_i
   } catch (const Error&) {
     // The fault of the GC info, for which the table is asked, says more than the fault here.
   }
+  if (code_ends_.size() >= max_kept_runs) code_ends_.clear();
   return code_ends_[method_index] = end;
 }
 

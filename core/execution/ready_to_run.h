@@ -116,6 +116,9 @@ public:
   // Buckets of the map of entry points that are read for one body: two for each of its functions. Most need
   // one.
   static constexpr std::uint32_t max_entry_probes = 2 * max_functions_of_method;
+  // Runs of functions that begin no method, and ends of methods, that are kept of one image; when there are
+  // more, all are looked for again. An image of all of .NET has some ten thousand methods with funclets.
+  static constexpr std::size_t max_kept_runs = 1 << 18;
 
 private:
   using Directory = R2RDirectory;

@@ -130,6 +130,21 @@ const ReferenceMap& ReferenceMaps::of(std::uint32_t type) {
   return *maps_[type];
 }
 
+ReferenceMaps::Faults ReferenceMaps::faults() {
+  Faults found;
+  std::uint32_t first = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::uint32_t type = 0; type < maps_.size(); ++type) {
+      if (maps_[type] == nullptr || maps_[type]->fault.empty() || found.types++ != 0) continue;
+      first = type;
+      found.first = maps_[type]->fault;
+    }
+  }
+  if (found.types != 0) found.first = fmt::format("{:#x}: {}", types_->at(first).method_table, found.first);
+  return found;
+}
+
 ReferenceReader::ReferenceReader(ReferenceMaps& maps)
     : maps_(&maps), bytes_(maps.types()), width_(maps.types().target().pointer_size()),
       order_(maps.types().target().platform().byte_order) {}

@@ -55,6 +55,13 @@ public:
   const ReferenceMap& of(std::uint32_t type);
   HeapTypes& types() const { return *types_; }
 
+  // Of the maps that were read, those with a fault.
+  struct Faults {
+    std::size_t types = 0;
+    std::string first; // the fault of one of them, with its MethodTable
+  };
+  Faults faults();
+
 private:
   const ReferenceMap* known(std::uint32_t type); // null when it was not read yet
 

@@ -34,8 +34,8 @@ struct FileOverlayOptions {
 
 class FileOverlay final : public MemoryReader {
 public:
-  // Bytes of all files that are kept, of which a core may name every one of the host; ByteRoom::max_wasted
-  // times as many are read.
+  // Bytes of all files that are kept, of which a core may name every one of the host, and of what is known of
+  // their PE images; ByteRoom::max_wasted times as many are read.
   static constexpr std::uint64_t max_kept_bytes = std::uint64_t{512} << 20;
   // Assemblies that stay open, so that they are read as far as they are needed; others are read whole.
   static constexpr std::size_t max_open_files = 256;

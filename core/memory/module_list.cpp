@@ -13,8 +13,6 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t max_path = 4096;
-
 std::uint64_t read_word(MemoryReader& memory, Platform platform, Address at) {
   std::byte raw[8];
   const auto bytes = std::span(raw).first(platform.pointer_size);
@@ -25,7 +23,7 @@ std::uint64_t read_word(MemoryReader& memory, Platform platform, Address at) {
 
 // A path from the target; empty when it is missing or is no text, or when no file can have it.
 std::string read_path(MemoryReader& memory, Address at) {
-  std::string text(max_path, '\0');
+  std::string text(max_path_bytes + 1, '\0');
   text.resize(memory.read_some(at, std::as_writable_bytes(std::span(text))));
   const std::size_t end = text.find('\0');
   if (end == std::string::npos) return {};

@@ -184,9 +184,7 @@ PeModuleFile::Words PeModuleFile::compare_words(ElfCore& core, const FilePlace& 
   const std::uint64_t end = begin + (place.mapping->end - place.mapping->begin);
   for (Image& image : images_of(*place.mapping)) {
     look(1 + image.layout.sections.size());
-    if (image.offset >= end || image.offset + image.size <= begin ||
-        how_mapped(place, image) != Mapped::laid_out)
-      continue;
+    if (how_mapped(place, image) != Mapped::laid_out) continue;
     for (const PeSection& section : image.layout.sections) {
       if (!section.writable) continue;
       const std::uint64_t in_target = place.mapping->begin + (image.offset + section.raw_offset - begin);
@@ -230,8 +228,7 @@ FileProof PeModuleFile::identify(ElfCore& core, const std::vector<FilePlace>& pl
     for (const Image& image : images_of(*place.mapping)) {
       look(1);
       const FileMapping& mapping = *place.mapping;
-      if (image.offset >= mapping.file_offset &&
-          image.offset - mapping.file_offset < mapping.end - mapping.begin)
+      if (image.offset >= mapping.file_offset)
         header_places_.emplace(image.offset, mapping.begin + (image.offset - mapping.file_offset));
     }
   bool same_header = false;

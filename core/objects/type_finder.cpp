@@ -319,6 +319,7 @@ Address TypeFinder::loaded(Address module, std::uint32_t token) {
 }
 
 void TypeFinder::forget() {
+  names_->types().forget_faults();
   uses_.clear();
   loaded_.clear();
   maps_.clear();

@@ -102,9 +102,15 @@ std::vector<const FieldLayout*> TypeLayout::declared_fields() const {
 const TypeLayout& TypeLayouts::of(Address method_table) {
   method_table = finder_->target().platform().wrap(method_table);
   if (const auto known = layouts_.find(method_table); known != layouts_.end()) return *known->second;
-  keep(sizeof(TypeLayout));
-  auto layout = std::make_unique<TypeLayout>(read(method_table));
-  return *(layouts_[method_table] = std::move(layout));
+  const std::size_t before = bytes_;
+  try {
+    keep(sizeof(TypeLayout));
+    auto layout = std::make_unique<TypeLayout>(read(method_table));
+    return *(layouts_[method_table] = std::move(layout));
+  } catch (const Error&) {
+    bytes_ = before; // nothing is kept of it, and somebody may ask for each of many objects
+    throw;
+  }
 }
 
 void TypeLayouts::keep(std::size_t bytes) {

@@ -88,6 +88,7 @@ public:
 
   // Counts bytes that are kept with the layouts. Throws Error{corrupt} behind max_all_bytes.
   void keep(std::size_t bytes);
+  // Only with ObjectReader::forget(), which keeps places in layouts.
   void forget();
   TypeFinder& finder() { return *finder_; }
 

@@ -81,7 +81,7 @@ AwaitPosition AsyncNames::read_position(const MachineShape& shape, std::int32_t 
       if (pdb == nullptr) return position;
       std::optional<std::optional<AsyncMethod>>& async = lines_of(method).async;
       if (!async) {
-        if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+        charge(0);
         async = pdb->async_method(method.token);
         if (*async) charge((*async)->awaits.size() * sizeof(AwaitPoint));
       }
@@ -106,11 +106,8 @@ AwaitPosition AsyncNames::read_position(const MachineShape& shape, std::int32_t 
 }
 
 void AsyncNames::charge(std::size_t bytes) {
-  if (bytes > read_left_) {
-    read_left_ = 0;
-    throw Error(ErrorKind::corrupt, too_much_code);
-  }
-  read_left_ -= bytes;
+  read_left_ -= std::min(bytes, read_left_);
+  if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
   kept_ += bytes;
 }
 
@@ -130,7 +127,7 @@ void AsyncNames::make_room() {
 AwaitArms& AsyncNames::arms_of(const Method& method, const PortablePdb& pdb) {
   std::optional<AwaitArms>& arms = lines_of(method).arms;
   if (arms) return *arms;
-  if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+  charge(0);
   std::vector<SequencePoint> points = pdb.sequence_points(method.token);
   charge(points.size() * sizeof(SequencePoint));
   with_method_il(*runtime_->objects(), method.runtime_module, method.token,
@@ -145,7 +142,7 @@ AwaitArms& AsyncNames::arms_of(const Method& method, const PortablePdb& pdb) {
 const std::vector<AwaitCall>& AsyncNames::calls_of(const Method& method) {
   std::optional<std::vector<AwaitCall>>& calls = lines_of(method).calls;
   if (calls) return *calls;
-  if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+  charge(0);
   std::vector<AwaitCall> found;
   with_method_il(*runtime_->objects(), method.runtime_module, method.token,
                  [&](const Metadata& metadata, std::span<const std::byte> il) {
@@ -259,7 +256,7 @@ bool AsyncNames::line_by_code(AwaitPosition& position, const AsyncBox& box, cons
 std::vector<AsyncNames::StateStretch> AsyncNames::state_stretches(const CodeBlock& block, Address place) {
   Runtime& runtime = *runtime_;
   const Target& target = *runtime.target();
-  if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+  charge(0);
   const auto size = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(runtime.code()->regions(block).hot_size, CodeInstructions::max_bytes));
   charge(size);
@@ -308,7 +305,7 @@ void AsyncNames::line_by_place(AwaitPosition& position, const CodeBlock& block) 
 bool AsyncNames::has_order(const std::vector<AwaitCall>& calls, const CodeBlock& block) {
   const auto known = orders_.find(block.start);
   if (known != orders_.end()) return known->second;
-  if (read_left_ == 0) throw Error(ErrorKind::corrupt, too_much_code);
+  charge(0);
   const auto map = runtime_->lines()->debug_info().il_map(block);
   charge(map->boundaries().size() * sizeof(IlBoundary));
   return orders_.emplace(block.start, has_order_of(calls, *map)).first->second;

@@ -104,7 +104,7 @@ private:
   AwaitArms& arms_of(const Method& method, const PortablePdb& pdb);
   const std::vector<AwaitCall>& calls_of(const Method& method);
   bool has_order(const std::vector<AwaitCall>& calls, const CodeBlock& block);
-  // Counts bytes that are read, and those of them that are kept.
+  // Counts bytes that are read and kept. Throws Error beyond max_read_code, also for none.
   void charge(std::size_t bytes);
   // Counts what is compared. Throws Error beyond max_compared.
   void compare(std::size_t steps);

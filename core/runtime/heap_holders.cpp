@@ -20,7 +20,8 @@ HeapHolders::HeapHolders(Runtime& runtime, HeapReporter& heap, StackReporter& st
       names_(runtime), statics_(runtime) {}
 
 void HeapHolders::note(std::string text) {
-  if (notes_.size() < max_notes) notes_.push_back(std::move(text));
+  if (notes_.size() < max_notes && std::ranges::find(notes_, text) == notes_.end())
+    notes_.push_back(std::move(text));
 }
 
 const GcHandles& HeapHolders::handles() {
@@ -69,6 +70,8 @@ void HeapHolders::for_each_reference(Address address, const VisitReference& visi
   const HeapObject object = object_at(address);
   const Address method_table = heap_->types().at(object.type).method_table;
   const auto wanted = [&](const HeapReference& reference) { return !to || reference.to == *to; };
+  if (const std::string& fault = maps_.of(object.type).fault; !fault.empty() && !to)
+    note(fmt::format("the references of {:#x} are not known: {}", address, fault));
   bool going = true;
   ReferenceReader(maps_).read(object, [&](std::uint64_t offset, Address value) {
     HeapReference reference{.from = address, .to = value, .offset = offset, .field = {}};
@@ -114,6 +117,9 @@ HeapGraph& HeapHolders::graph(const HeapWalkOptions& options) {
     auto made = std::make_unique<HeapGraph>(*std::exchange(index_, {}), heap_->map(), maps_, all, options);
     if (made->interrupted()) interrupted();
     graph_ = std::move(made);
+    if (const ReferenceMaps::Faults faults = maps_.faults(); faults.types != 0)
+      note(fmt::format("the references of objects of {} types are not known, the first: {}", faults.types,
+                       faults.first));
   }
   return *graph_;
 }

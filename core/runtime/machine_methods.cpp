@@ -31,7 +31,9 @@ std::shared_ptr<const Method> AsyncNames::method_of(const MachineShape& shape) {
       found = candidate.address;
       return candidate.is_unboxing_stub();
     });
-    if (found == 0) throw Error(ErrorKind::corrupt, "the method of the state machine is not there");
+    if (found == 0)
+      throw Error(ErrorKind::corrupt, methods_left_ == 0 ? "the types of state machines have too many methods"
+                                                         : "the method of the state machine is not there");
     method = type.table.canonical != shape.method_table ? names.describe_in(found, shape.method_table)
                                                         : names.describe(found);
     names.add_user_method(method);

@@ -6,7 +6,6 @@
 
 #include <dwarf.h>
 #include <elf.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -191,8 +190,9 @@ CfiEntry cfi_entry_at(const EhFrame& section, std::uint64_t offset) {
   return entry;
 }
 
-std::vector<ListedCfi> list_cfi(const EhFrame& section) {
-  std::vector<ListedCfi> listed;
+CfiList list_cfi(const EhFrame& section) {
+  CfiList list;
+  std::size_t looked_at = 0;
   for (std::uint64_t offset = 0; offset < section.bytes.size();) {
     RawEntry raw;
     try {
@@ -202,18 +202,17 @@ std::vector<ListedCfi> list_cfi(const EhFrame& section) {
     }
     const std::uint64_t at = std::exchange(offset, raw.end);
     if (raw.refers == 0) continue;
+    list.whole = looked_at++ < max_listed_cfi;
+    if (!list.whole) break;
     try {
       const CfiEntry entry = cfi_entry_at(section, at);
-      if (listed.size() >= max_listed_cfi)
-        refuse_entry(section, at,
-                     fmt::format("more than {} functions without a search table", max_listed_cfi));
-      listed.push_back({entry.begin, entry.end, at});
+      list.functions.push_back({entry.begin, entry.end, at});
     } catch (const Error&) {
-      if (listed.size() >= max_listed_cfi) throw;
+      // The functions that the others describe are found.
     }
   }
-  std::ranges::stable_sort(listed, {}, &ListedCfi::begin);
-  return listed;
+  std::ranges::stable_sort(list.functions, {}, &ListedCfi::begin);
+  return list;
 }
 
 std::vector<char> cfi_image_header(Cpu cpu, std::uint64_t offset, Address address, std::uint64_t size) {

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -40,11 +39,15 @@ struct ListedCfi {
   Address begin = 0, end = 0;
   std::uint64_t offset = 0; // in the section
 };
-// Entries of a section without a search table that are listed: those of 200 MB of code.
+struct CfiList {
+  std::vector<ListedCfi> functions; // ascending by `begin`
+  bool whole = true;                // false: there are more than max_listed_cfi
+};
+// Entries of a section without a search table that are looked at: those of 200 MB of code.
 constexpr std::size_t max_listed_cfi = 1'000'000;
-// The descriptions up to the end of the section or the first that cannot be read, ascending by `begin`; no
-// more than max_listed_cfi. Never throws.
-std::vector<ListedCfi> list_cfi(const EhFrame& section);
+// The descriptions up to the end of the section or the first whose size makes no sense, of the first
+// max_listed_cfi; without those that cfi_entry_at() refuses. Never throws.
+CfiList list_cfi(const EhFrame& section);
 
 // Header and program header of an ELF image of `cpu` whose .eh_frame_hdr has `size` bytes at `offset` of the
 // image, and lies at `address`. libdw finds it there.

@@ -185,8 +185,9 @@ struct CfiModule::Impl {
       throw Error(ErrorKind::corrupt, fmt::format("call frame information: {}", dwarf_errmsg(-1)));
     has_table = table_is_in_order();
     if (!has_table) {
-      listed = list_cfi(section());
-      if (listed.size() == max_listed_cfi)
+      CfiList list = list_cfi(section());
+      listed = std::move(list.functions);
+      if (!list.whole)
         problem =
             fmt::format("the module has no search table for its more than {} functions", max_listed_cfi);
     }

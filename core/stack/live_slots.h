@@ -47,9 +47,8 @@ public:
   // takes GcBits::max_gc_steps for each of them.
   static constexpr std::uint64_t max_all_steps = 1024 * 1024 * 1024;
 
-  std::size_t kept_slots() const {
-    return kept_slots_;
-  } // at most max_kept_slots and those of one instruction
+  // At most max_kept_slots and those of one instruction.
+  std::size_t kept_slots() const { return kept_slots_; }
 
 private:
   LiveSlots read(const CodeBlock& block, Address pc, FrameStand stand, bool filter);

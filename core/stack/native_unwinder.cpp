@@ -98,7 +98,11 @@ struct NativeUnwinder::Impl {
   std::vector<LoadedModule> public_modules; // sorted by base, as `modules`
   std::vector<Module> modules;
   ModuleEnds ends; // of `modules`; of one whose size is not known the end of memory, until it was opened
-  std::unordered_map<Address, std::optional<CfiRow>> rows; // by the address looked up
+  struct KnownRow {
+    std::optional<CfiRow> row;
+    std::string why; // there is none
+  };
+  std::unordered_map<Address, KnownRow> rows; // by the address looked up, where there is a module
 
   Module* module_at(Address address) {
     const auto next =
@@ -142,25 +146,30 @@ struct NativeUnwinder::Impl {
 
   // The row for the instruction at `lookup`; null when there is none, with the reason in `why`.
   const CfiRow* row_at(Address lookup, std::string& why) {
-    if (const auto it = rows.find(lookup); it != rows.end() && it->second) return &*it->second;
-    Module* module = module_at(lookup);
-    if (module == nullptr) {
-      why = fmt::format("{:#x} is in no module", lookup);
-      return nullptr;
+    auto known = rows.find(lookup);
+    if (known == rows.end()) {
+      Module* module = module_at(lookup);
+      if (module == nullptr) {
+        why = fmt::format("{:#x} is in no module", lookup);
+        return nullptr;
+      }
+      if (rows.size() >= max_rows) rows.clear();
+      // What fails is kept, too: to ask again would take from the room, and give the same answer.
+      known = rows.emplace(lookup, read_row(module->open(*this), lookup)).first;
     }
-    const CfiModule& cfi = module->open(*this);
-    std::optional<CfiRow> row;
+    if (known->second.row) return &*known->second.row;
+    why = known->second.why;
+    return nullptr;
+  }
+
+  static KnownRow read_row(const CfiModule& cfi, Address lookup) {
     try {
-      row = cfi.row(lookup);
-      if (!row)
-        why = cfi.problem().empty() ? fmt::format("no call frame information for {:#x}", lookup)
-                                    : cfi.problem();
+      if (auto row = cfi.row(lookup)) return {std::move(row), {}};
+      return {std::nullopt, cfi.problem().empty() ? fmt::format("no call frame information for {:#x}", lookup)
+                                                  : cfi.problem()};
     } catch (const Error& error) {
-      why = error.what();
+      return {std::nullopt, error.what()};
     }
-    if (!row) return nullptr;
-    if (rows.size() >= max_rows) rows.clear();
-    return &*(rows.insert_or_assign(lookup, std::move(row)).first->second);
   }
 };
 

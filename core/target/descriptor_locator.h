@@ -51,7 +51,8 @@ struct RuntimeSearch {
 // throws because of target data. `file`, which may be null, stands in for the descriptor of the module of its
 // build; a problem tells when there is none. Cost: about 8 reads for a module named like the runtime; 4 for
 // each other one when none of those has a descriptor. The search ends, and a problem says so, when there are
-// max_runtimes, and when it has read max_searched_bytes; descriptors share one DescriptorRoom.
+// max_runtimes, CoreCLR among them, and when it has read max_searched_bytes; descriptors share one
+// DescriptorRoom.
 RuntimeSearch locate_runtimes(MemoryReader& memory, const std::vector<LoadedModule>& modules, Cpu cpu,
                               const DescriptorFile* file = nullptr);
 

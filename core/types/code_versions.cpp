@@ -2,6 +2,8 @@
 
 #include "core/isa/architecture.h"
 
+#include <algorithm>
+
 namespace clr {
 
 Tier tier_from_runtime(std::uint32_t optimization_tier) {
@@ -32,6 +34,7 @@ void CodeVersions::for_each(Address code_data,
   if (!node_ || code_data == 0) return;
   const Address state = target_->read_pointer(code_data + static_cast<Address>(*versioning_state_));
   if (state == 0) return;
+  further_ -= std::min(further_, usual_versions);
   Address at = target_->read_pointer(state + static_cast<Address>(*first_node_));
   Address met = 0;          // one node that was passed: a chain that comes back to it has no end
   std::size_t next_met = 1; // the next one is that of this number
@@ -52,8 +55,7 @@ void CodeVersions::for_each(Address code_data,
                                                         : Tier::unknown,
                                     .active = (raw.u32(node_->flags) & 1) != 0};
     if (!visit(version)) return;
-    const Address next = raw.pointer(node_->next);
-    at = next;
+    at = raw.pointer(node_->next);
   }
 }
 

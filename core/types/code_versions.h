@@ -44,7 +44,8 @@ public:
   // A method is recompiled a handful of times; ReJIT adds versions by hand.
   static constexpr std::size_t max_versions = 65'536;
   // All versions behind the first ones of their chains that are looked at, of all look-ups together: many
-  // methods may share one long chain.
+  // methods may share one long chain. Each look-up gives back usual_versions of them, so that chains of twice
+  // as many can be looked at for ever.
   static constexpr std::size_t usual_versions = 64, max_further_versions = 4u << 20;
 
 private:

@@ -7,6 +7,8 @@
 namespace clr {
 namespace {
 
+constexpr std::size_t handle_node = 64; // bytes of a TypeHandle in a table, beside its name
+
 // Replaces the definition of a CoreLib type by the primitive, if signatures spell that type as one element
 // type.
 TypeNamePtr as_primitive(const TypeNamePtr& type) {
@@ -122,9 +124,13 @@ bool TypeNames::is_beyond_limit(Address type_handle) const {
 }
 
 TypeNamePtr TypeNames::keep(Address type_handle, TypeNamePtr name) {
-  constexpr std::size_t node = 64; // of the table
-  bytes_ += node + (name->shape == TypeShape::unknown ? 0 : size_in_memory(*name));
+  bytes_ += handle_node + size_in_memory(*name);
   return type_descs_[type_handle] = std::move(name);
+}
+
+void TypeNames::forget_faults() {
+  bytes_ -= unreadable_.size() * handle_node;
+  unreadable_.clear();
 }
 
 // Throws when nothing names the type. Parts that cannot be read are unknown, and `fault` says why.
@@ -173,17 +179,20 @@ TypeNamePtr TypeNames::type_of_handle(std::uint64_t type_handle) {
     return found.name ? found.name : unknown_type();
   };
   const bool of_table = !is_type_desc(type_handle);
-  if (of_table)
+  if (of_table) {
     if (const RuntimeType* known = types_.find(type_handle)) return name_of_table(*known);
-  if (const auto known = type_descs_.find(type_handle); known != type_descs_.end()) return known->second;
-  if (is_beyond_limit(type_handle)) return unknown_type();
+  } else if (const auto known = type_descs_.find(type_handle); known != type_descs_.end()) {
+    return known->second;
+  }
+  if (unreadable_.contains(type_handle) || is_beyond_limit(type_handle)) return unknown_type();
   try {
     if (of_table) return name_of_table(type(type_handle));
     begin_name();
     const Working working(in_progress_, type_handle);
     return keep(type_handle, describe(read_type_desc(*target_, type_handle)));
   } catch (const Error&) {
-    return keep(type_handle, unknown_type()); // it would fail again
+    if (unreadable_.insert(type_handle).second) bytes_ += handle_node; // it would fail again
+    return unknown_type();
   }
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace clr {
@@ -68,12 +69,15 @@ public:
 
   // The type behind a TypeHandle. Never null: unknown_type() when it cannot be read, and beyond a limit.
   // Primitives come as definitions ("System.Int32"), as signatures that the runtime itself made show them.
-  // Kept.
+  // Kept, and so is that it cannot be read, until forget_faults().
   TypeNamePtr type_of_handle(std::uint64_t type_handle) override;
   // The same type as the argument of a type parameter: primitives come as primitives.
   TypeNamePtr argument(Address type_handle);
 
   const MethodTables& tables();
+
+  // TypeHandles that could not be read are read again: the process ran, and may have made their types.
+  void forget_faults();
 
   static constexpr unsigned max_depth = 64; // nesting of types within types
   // Types within one name, those that it has several times counted each time. Names have some hundreds.
@@ -93,10 +97,11 @@ private:
   NamedModules* modules_;
   std::optional<MethodTables> tables_;
   AddressTable<RuntimeType> types_;
-  std::unordered_map<Address, TypeNamePtr> type_descs_; // and other handles that cannot be read
-  std::vector<Address> in_progress_;                    // each within the one before
-  std::size_t parts_ = 0;                               // of the outermost of these
-  std::size_t bytes_ = 0;                               // of all names
+  std::unordered_map<Address, TypeNamePtr> type_descs_;
+  std::unordered_set<Address> unreadable_; // TypeHandles
+  std::vector<Address> in_progress_;       // each within the one before
+  std::size_t parts_ = 0;                  // of the outermost of these
+  std::size_t bytes_ = 0;                  // of all names
 };
 
 } // namespace clr

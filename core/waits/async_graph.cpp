@@ -133,7 +133,7 @@ AsyncGraph::AsyncGraph(ObjectReader& objects, TypeLineages& lineages, const Heap
     });
   }
   add_builder_edges();
-  left_out_ = left_out_ || kinds_.out_of_links();
+  left_out_ = left_out_ || kinds_.out_of_links() || continuations_.out_of_held();
   kinds_.bound_links(~std::size_t{0});
   make_unique(up_);
   make_unique(down_);

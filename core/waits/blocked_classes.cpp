@@ -31,13 +31,14 @@ void BlockedThreads::find_classes(const std::vector<ThreadStack>& stacks, std::v
   for (std::size_t i = 0; i < waits.size() && i < stacks.size(); ++i) {
     ThreadWait& wait = waits[i];
     if (wait.what != ThreadWait::What::objects || wait.kind != LockKind::class_init) continue;
-    if (!looked)
+    if (!looked) {
       for (const ThreadStack& stack : stacks) {
         const std::vector<Address> running = constructors(stack);
         classes.insert(running.begin(), running.end());
       }
-    if (!looked) generic = has_generic(classes);
-    looked = true;
+      generic = has_generic(classes);
+      looked = true;
+    }
     Thread thread{.stack = stacks[i], .wait = wait, .named = {}};
     // A thread does not wait for a constructor that it runs itself.
     const std::vector<Address> running = constructors(stacks[i]);

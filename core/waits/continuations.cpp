@@ -103,7 +103,6 @@ SuspendedMethods Continuations::of(Address task) {
     if (resume == nullptr) continue;
     if (resume->own) {
       if (found.methods.empty() && found.awaited == 0) found.awaited = held_by(at, task);
-      found.left_out = found.left_out || held_left_ == 0;
       continue;
     }
     const auto state = kinds_->integer(at, "State");

@@ -23,10 +23,8 @@ struct SuspendedMethods {
   // The user's; the one that goes on first is the first. Those of the runtime's own between them are left
   // out.
   std::vector<SuspendedMethod> methods;
-  Address awaited = 0; // what the first of them waits for, as far as the runtime's own methods hold it
-  // There are more than max_continuations, or one that was another task's or their own; or those of all tasks
-  // keep more than max_all_held references.
-  bool left_out = false;
+  Address awaited = 0;   // what the first of them waits for, as far as the runtime's own methods hold it
+  bool left_out = false; // there are more than max_continuations, or one that was another task's or their own
 };
 
 class Continuations {
@@ -53,6 +51,9 @@ public:
   // The task that is done when all workers of Parallel.ForEachAsync or ForAsync are, of the continuation of
   // one of them; 0: it is not known. Throws Error. Cost: 3 reads, and 2 for each reference that it keeps.
   Address end_of_workers(Address continuation);
+
+  // Whether what they keep was not all looked at, since it is more than max_all_held.
+  bool out_of_held() const { return held_left_ == 0; }
 
 private:
   const ResumePoint* point_of(Address continuation);

@@ -188,8 +188,9 @@ TypeLineage& TypeLineages::read(Address method_table, Address& parent) {
 TypeLineage& TypeLineages::known(Address method_table) {
   TypeLineage* first = nullptr;
   TypeLineage* derived = nullptr;
-  // Base types may lead back to types derived from them: who follows them counts.
-  for (Address table = method_table; table != 0;) {
+  // Base types may lead back to types derived from them: who follows them counts, and no more are read.
+  Address table = method_table;
+  for (unsigned i = 0; i < TypeLineage::max_base_types && table != 0; ++i) {
     const auto known = known_.find(table);
     Address parent = 0;
     TypeLineage& lineage = known != known_.end() ? known->second : read(table, parent);

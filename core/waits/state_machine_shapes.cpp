@@ -275,11 +275,9 @@ std::optional<std::uint32_t> MachineShapes::awaited_by(Address table) {
     const TypeLayout& layout = objects_->layouts().of(table);
     if (!layout.table.is_value_type()) return std::nullopt;
     const std::uint32_t header = objects_->finder().target().pointer_size();
-    unsigned left = max_awaiter_structures;
-    FieldLayout whole;
-    whole.type = std::make_shared<const TypeUse>(
+    const auto structure = std::make_shared<const TypeUse>(
         TypeUse{.kind = TypeUse::Kind::value, .method_table = table, .name = layout.name});
-    if (const auto offset = reference_in(whole, 0, left)) kept->second = header + *offset;
+    if (const auto offset = reference_of(structure)) kept->second = header + *offset;
   } catch (const Error&) {
     // What cannot be read leads nowhere.
   }

@@ -38,6 +38,7 @@ public:
     holders.object_at(object);
     json_ ? print_json(object, holders, out) : print(object, holders, out);
     for (const std::string& text : session.heap().warnings()) out.warning(text);
+    for (const std::string& text : holders.notes()) out.warning(text);
   }
 
 private:

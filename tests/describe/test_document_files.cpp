@@ -84,6 +84,8 @@ TEST_CASE("documents: the names that are asked for are few bytes together", "[do
   std::size_t named = 0;
   for (std::size_t i = 0; i < most + 10; ++i) named += documents.may_name(name + std::to_string(100'000 + i));
   CHECK(named == most);
+  CHECK(documents.take_problems() ==
+        std::vector<std::string>{"more source files than the host is asked for: lines do not name the rest"});
 }
 
 TEST_CASE("documents: a name leads to no pipe as a line table writes it", "[documents]") {

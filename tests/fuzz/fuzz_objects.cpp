@@ -284,8 +284,7 @@ public:
           attempt([&] { objects.finder().method(rid, {.module = module}); });
           attempt([&] { objects.finder().locals(rid, {.module = module}); });
         }
-      objects.finder().forget();
-      objects.layouts().forget();
+      objects.forget();
     }
   }
 

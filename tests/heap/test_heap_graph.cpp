@@ -207,8 +207,12 @@ TEST_CASE("all maps of references together have a limit", "[heap]") {
   CHECK(map_of(first).series.size() == 2); // the one that is left out counts
   CHECK(map_of(second).fault.find("3 runs of references, where 2 are left") != std::string::npos);
   CHECK(map_of(third).series.size() == 2);
-  CHECK_FALSE(map_of(fourth).fault.empty());
   CHECK(map_of(first).series.size() == 2);
+  CHECK(maps.faults().types == 1);
+  CHECK_FALSE(map_of(fourth).fault.empty());
+  const ReferenceMaps::Faults faults = maps.faults();
+  CHECK(faults.types == 2);
+  CHECK(faults.first == fmt::format("{:#x}: {}", second, map_of(second).fault));
 }
 
 TEST_CASE("objects have numbers by their addresses", "[heap]") {

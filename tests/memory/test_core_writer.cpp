@@ -178,6 +178,10 @@ TEST_CASE("A core that cannot be written leaves nothing behind") {
   CHECK_THROWS_AS(write_core(path, platform, {}, {{{0x1000, 0x1000}}}, failing), Error);
   CHECK_THROWS_WITH(write_core(path, platform, {}, {{{0x1000, 0x1000}}}, memory, [] { return true; }),
                     Catch::Contains("stopped"));
+  unsigned asked = 0; // also within a range of which nothing is there
+  CHECK_THROWS_WITH(
+      write_core(path, platform, {}, {{{0x10'0000, 0x10'0000}}}, memory, [&] { return ++asked > 3; }),
+      Catch::Contains("stopped"));
   CHECK_THROWS_WITH(write_core(path, platform, {}, {{{0, ~0ull}}}, memory),
                     Catch::Contains("too much memory"));
   CHECK(std::filesystem::is_empty(directory.path()));
@@ -195,4 +199,7 @@ TEST_CASE("What a debugger reads first becomes part of a recording") {
                                  {.path = "[vdso]", .base = 0x80'0000}});
   CHECK(recording.ranges() ==
         std::vector<MemoryRange>{{0x70'0000, 0x1000}, {0x70'3000, 0x1000}, {0x80'0000, 0x5000}});
+  RecordingReader nothing(memory);
+  touch_for_debugger(nothing, {{.path = "/lib/libmade.so", .base = 0x70'0000}}, [] { return true; });
+  CHECK(nothing.ranges().empty());
 }

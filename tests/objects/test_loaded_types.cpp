@@ -114,7 +114,10 @@ TEST_CASE("the rows of the maps of all modules together have a limit", "[objects
   CHECK_THAT(faults.back().what(), Catch::Contains("lookup maps of more than 67108864 rows"));
   CHECK(name_of(loaded, r.string_type) == "System.String");
   CHECK(name_of(loaded, r.dog_type) == "not loaded");
-  CHECK(mark_of_loaded_types(view.objects.finder()) == mark_of_loaded_types(view.objects.finder()));
+  const std::uint64_t mark = mark_of_loaded_types(view.objects.finder());
+  r.runtime.overlay(r.app + map, "ModuleLookupMap",
+                    {{"TableData", 0x10}, {"Count", 3}, {"SupportedFlagsMask", 1}});
+  CHECK(mark_of_loaded_types(view.objects.finder()) == mark); // nor do they count
 }
 
 TEST_CASE("no more types are listed than there may be, though modules share a map", "[objects]") {

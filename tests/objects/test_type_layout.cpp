@@ -86,6 +86,15 @@ TEST_CASE("all layouts share a room of memory", "[objects]") {
   CHECK(layouts.of(r.dog_type).fields.size() == 4);
 }
 
+TEST_CASE("types that cannot be read take no room, however often they are asked for", "[objects]") {
+  ObjectRuntime r(all_platforms().front());
+  ObjectView view(r);
+  TypeLayouts& layouts = view.objects.layouts();
+  layouts.keep(TypeLayouts::max_all_bytes - 64 * 1024);
+  for (unsigned i = 0; i < 1'000; ++i) CHECK_THROWS_AS(layouts.of(0x10), Error);
+  CHECK(layouts.of(r.dog_type).fields.size() == 4);
+}
+
 TEST_CASE("the names of a tuple's elements are read once", "[objects]") {
   ObjectRuntime r(all_platforms().front());
   CountingReader reads(r.memory);

@@ -1,5 +1,7 @@
-// Programs of call frame information that would make libdw take memory or time without an end.
+// Programs of call frame information that would make libdw take memory or time without an end, and lists of
+// entries without one.
 #include "core/memory/error.h"
+#include "core/stack/cfi_entry.h"
 #include "core/stack/cfi_program.h"
 
 #include <catch2/catch.hpp>
@@ -114,4 +116,34 @@ TEST_CASE("cfi program: states that are remembered") {
   CHECK(work_of({0x0A}) == 1 + 8);
   CHECK(work_of({0x07, 0xFF, 0x07, 0x0A}) == 4 + (64 + 1'024) / 8);
   CHECK(work_of({0x0F, 2, 0x77, 0x08}) == 4 + 2 * 32); // operations of an expression are kept
+}
+
+TEST_CASE("cfi entries: so many of a section are looked at") {
+  // A common entry of plain addresses, and `count` functions of 16 bytes; the first has a wrong reference.
+  constexpr std::size_t common_size = 4 + 12, size = 4 + 20;
+  const auto list = [](std::size_t count) {
+    std::vector<std::byte> bytes(common_size + count * size);
+    const auto number = [&](std::size_t at, std::uint64_t value) {
+      for (unsigned n = 0; n < 4; ++n) bytes[at + n] = static_cast<std::byte>(value >> (8 * n));
+    };
+    number(0, common_size - 4);
+    number(8, 0x78'01'00'01); // version, no form, factors
+    number(12, 16);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t at = common_size + i * size;
+      number(at, size - 4);
+      number(at + 4, i == 0 ? 0xFFFF'FFFF : at + 4);
+      number(at + 8, 0x1000 + (count - i) * 16);
+      number(at + 16, 16);
+    }
+    return list_cfi({.bytes = bytes, .address = 0x4000});
+  };
+  const CfiList all = list(max_listed_cfi), more = list(max_listed_cfi + 1);
+  CHECK(all.whole);
+  CHECK(all.functions.size() == max_listed_cfi - 1);
+  CHECK(all.functions.front().begin == 0x1010);
+  CHECK(all.functions.front().end == 0x1020);
+  CHECK(all.functions.front().offset == common_size + (max_listed_cfi - 1) * size);
+  CHECK_FALSE(more.whole);
+  CHECK(more.functions.size() == max_listed_cfi - 1);
 }
