@@ -50,9 +50,9 @@ std::vector<CoreWriteRange> with_access_of(const std::vector<CoreSegment>& segme
                                            const std::vector<MemoryRange>& ranges);
 
 // Reads through `memory` everything that a native debugger reads from a process before it shows a stack:
-// headers, notes and dynamic sections of the modules, the link map of the first that has one with its names,
-// the whole vDSO. When `memory` is a RecordingReader, these pages become part of the recording. Skips bytes
-// that cannot be read. Ends where `stop`, which is asked for each module, returns true.
+// headers, notes and dynamic sections of the modules, the whole link map of the first that has one with its
+// names, the whole vDSO. When `memory` is a RecordingReader, these pages become part of the recording. Skips
+// bytes that cannot be read. Ends where `stop`, which is asked for each module, returns true.
 void touch_for_debugger(MemoryReader& memory, const std::vector<LoadedModule>& modules,
                         const std::function<bool()>& stop = {});
 

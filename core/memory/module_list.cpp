@@ -5,6 +5,7 @@
 #include "core/memory/limited_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <elf.h>
 #include <fmt/format.h>
 #include <map>
@@ -275,7 +276,7 @@ std::vector<LoadedModule> walk_link_map(MemoryReader& memory, Address executable
           "the executable has no link map (it is linked statically, or its loader has not run)");
       return modules;
     }
-    // struct r_debug: version, link map. struct link_map: bias, name, dynamic section, next.
+    // struct r_debug: version, link map. struct link_map: bias, name, dynamic section, next, previous.
     Address map = read_word(memory, platform, *debug + word);
     std::set<Address> seen;
     std::size_t names = 0; // bytes
@@ -286,6 +287,9 @@ std::vector<LoadedModule> walk_link_map(MemoryReader& memory, Address executable
       }
       const Address bias = read_word(memory, platform, map);
       const Address name = read_word(memory, platform, map + word);
+      // LLDB takes no link map of which the last word of an entry is not in a core that this walk recorded.
+      std::array<std::byte, 2 * sizeof(std::uint64_t)> last;
+      memory.read_some(platform.wrap(map + 3 * word), std::span(last).first(2 * word));
       map = read_word(memory, platform, map + 3 * word);
       // The first one is the executable. When it is linked to a fixed address, its bias is not its base.
       const Address base = modules.empty() ? executable : bias;

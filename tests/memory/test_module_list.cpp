@@ -1,4 +1,6 @@
 #include "core/memory/module_list.h"
+#include "core/memory/recording_reader.h"
+#include "tests/memory/sparse_memory.h"
 #include "tests/support/elf_core_builder.h"
 #include "tests/support/elf_module_builder.h"
 
@@ -300,4 +302,20 @@ TEST_CASE("Modules with large tables are listed as far as their headers are few 
   CHECK(list.modules.size() > 1000);
   CHECK(list.modules.size() < count);
   CHECK_THAT(list.problems.back(), Catch::Contains("more than 268435456 bytes together"));
+}
+
+TEST_CASE("A link map that was walked is in a recording with the last words of its entries") {
+  const Platform platform = any_platform();
+  const unsigned word = platform.pointer_size;
+  const std::size_t entry = RecordingReader::page_size - 4 * word; // its last word is on the next page
+  TargetBytes loader(platform);
+  loader.word(1).word(loader_data + entry).pad_to(entry).word(executable).word(0).word(0).word(0).word(0);
+  test::SparseMemory memory;
+  memory.add(executable, executable_image({.platform = platform}, loader_data));
+  memory.add(loader_data, loader.pad_to(2 * RecordingReader::page_size).bytes());
+  RecordingReader recording(memory);
+  std::vector<std::string> problems;
+  CHECK(walk_link_map(recording, executable, problems).size() == 1);
+  CHECK(problems.empty());
+  CHECK(recording.ranges().back() == MemoryRange{loader_data, 2 * RecordingReader::page_size});
 }
