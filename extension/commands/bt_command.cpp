@@ -52,6 +52,10 @@ public:
     session_ = &invocation.session();
     out_ = &invocation.out;
     lldb::SBProcess process = session_->target().GetProcess();
+    // LLDB's numbers of frames are those of its own symbols.
+    if (!json_)
+      if (const auto known = invocation.process(session_->target()))
+        known->publishing().add_native(*session_);
     selected_ = process.GetSelectedThread().GetThreadID();
     if (unique_ && threads_.empty()) threads_ = {"all"};
     std::vector<lldb::SBThread> threads = choose_threads(process, threads_);

@@ -37,7 +37,7 @@ void ProcessPublishing::follow_stops() {
 
 void ProcessPublishing::add_native(Session& session) {
   lldb::SBProcess process = target_.GetProcess();
-  if (native_added_ || !is_core(process) || session.runtime().absence() != nullptr) return;
+  if (!settings_->on || native_added_ || !is_core(process) || session.runtime().absence() != nullptr) return;
   native_added_ = true;
   // LLDB takes the first module for the program that it launches when it knows no other.
   if (!target_.GetExecutable().IsValid() && session.executable_file().empty()) return;

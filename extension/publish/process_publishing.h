@@ -53,6 +53,9 @@ public:
   void before_step(Session& session);
   // Takes everything away; the next update brings it back.
   void withdraw();
+  // Makes known to LLDB the native modules of a core that it lacks, once: update() does, and what needs
+  // LLDB's symbols of native code and nothing that is published. Nothing happens when publishing is off.
+  void add_native(Session& session);
   // Publisher::keep_gone.
   void keep_gone(bool on) { publisher_.keep_gone(on); }
   // The user's choices, or the places of symbols, are others: the next update makes anew what is concerned.
@@ -80,8 +83,6 @@ private:
   // The threads whose frames LLDB shows at a stop by itself; nothing when these are many.
   std::optional<std::vector<lldb::tid_t>> shown_at_stop();
   void hook();
-  // Once: the native modules of a core that LLDB lacks.
-  void add_native(Session& session);
   // False when nothing can be read now.
   bool reads();
   void add(Session& session, const std::vector<Address>& places);

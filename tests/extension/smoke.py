@@ -215,6 +215,12 @@ def check_minimal_core(driver, report, tag, opening, closing, path):
     def frames(text):
         return "\n".join(line.lstrip("* ") for line in text.splitlines() if "frame #" in line)
     report.check(f"{tag} stacks of the minimal core", frames(again), "^" + re.escape(frames(stacks)) + r"\Z")
+    # Where LLDB finds no modules by itself `clrbt` counts the functions that are inlined there all the same.
+    lone = stand_ins.CoreCopy(path, with_files=True)
+    lone.drop_link_map("dotnet")
+    (_, alone) = driver.run([f'target create --core "{lone.write(path.with_name(path.name + "-alone"))}"', "clrbt all"], 300)
+    places = ["\n".join(re.findall(r"frame #\d+: 0x[0-9a-f]+", frames(text))) for text in (stacks, alone)]
+    report.check(f"{tag} stacks of a core without a link map", places[1], "^" + re.escape(places[0]) + r"\Z")
     report.check(f"{tag} clr savecore to nowhere", refused, "^error: cannot write .*No such file")
 
 

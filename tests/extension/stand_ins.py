@@ -59,10 +59,11 @@ def check(driver, report, tag, core, folder):
 
 
 class CoreCopy:
-    """A copy of a core whose files are nowhere where it says, and of which parts can be taken away."""
+    """A copy of a core of which parts can be taken away. The runtime's files are nowhere where it says, unless `with_files`."""
 
-    def __init__(self, core):
-        self.data = bytearray(core.read_bytes().replace(b"/Microsoft.NETCore.App/", b"/Microsoft.NETCore.Xxx/"))
+    def __init__(self, core, with_files=False):
+        data = core.read_bytes()
+        self.data = bytearray(data if with_files else data.replace(b"/Microsoft.NETCore.App/", b"/Microsoft.NETCore.Xxx/"))
 
     def headers_at(self, at):
         """(place of the header, type, flags, offset, address, physical address, size in the file, size in memory, alignment) of each segment of the ELF file at that offset."""
@@ -89,11 +90,25 @@ class CoreCopy:
                 at, length = at + used, length - used
         return sorted(found)
 
+    def place_of(self, at):
+        """Where the copy holds this address."""
+        return next(offset + at - address for _, address, offset, size in self.loads() if address <= at < address + size)
+
+    def segment_of(self, module, wanted):
+        """The address of the first segment of this type of a module."""
+        base = self.mappings_of(module)[0][0]
+        return base + next(address for _, kind, _, _, address, _, _, _, _ in self.headers_at(self.place_of(base)) if kind == wanted)
+
+    def drop_link_map(self, program):
+        """What the loader lists: LLDB then finds no modules but the program."""
+        at = self.place_of(self.segment_of(program, 2))   # PT_DYNAMIC
+        tags = struct.iter_unpack("<QQ", self.data[at:at + 0x400])
+        debug = next(value for tag, value in tags if tag == 21)   # DT_DEBUG
+        struct.pack_into("<Q", self.data, self.place_of(debug + 8), 0)
+
     def drop_unwind_table_of(self, module):
         """The pages in which the module's table of unwind descriptions begins."""
-        base = self.mappings_of(module)[0][0]
-        head = next(offset + base - address for _, address, offset, size in self.loads() if address <= base < address + size)
-        table = base + next(address for _, kind, _, _, address, _, _, _, _ in self.headers_at(head) if kind == 0x6474E550)   # PT_GNU_EH_FRAME
+        table = self.segment_of(module, 0x6474E550)   # PT_GNU_EH_FRAME
         (place,) = [place for place, address, _, size in self.loads() if address <= table < address + size]
         struct.pack_into("<Q", self.data, place + 32, 0)
 
