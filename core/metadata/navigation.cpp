@@ -18,16 +18,22 @@ std::pair<std::uint32_t, std::uint32_t> Metadata::rows_with(MetadataTable table,
   const std::uint32_t count = rows(table);
   if (count > max_pointer_rows) throw_corrupt(bytes_.begin(), "too many rows of a table that is not sorted");
   const auto value_of = [&](std::uint32_t rid) { return cell(table, rid, column); };
-  const RowIndexes::Rids& rids = indexes_->of(table, column, count, value_of);
+  const auto& [rids, fault] = indexes_->of(table, column, count, value_of);
   const auto found = std::ranges::lower_bound(rids, value, {}, value_of);
-  if (found == rids.end() || value_of(*found) != value) return {count + 1, count + 1};
+  if (found == rids.end() || value_of(*found) != value) {
+    if (fault) throw *fault; // the row may be one of those that are missing
+    return {count + 1, count + 1};
+  }
   const std::uint32_t first = *found;
   const auto in_run = [&](std::uint32_t rid) { // those in the index come in the order of rids
     const std::uint32_t indexed = found[rid - first];
     return indexed == rid && value_of(indexed) == value;
   };
   const auto left = static_cast<std::uint32_t>(rids.end() - found);
-  return {first, first + partition_point(left - 1, [&](std::uint32_t i) { return in_run(first + i); })};
+  const std::uint32_t end =
+      first + partition_point(left - 1, [&](std::uint32_t i) { return in_run(first + i); });
+  if (fault && end == rids.size() + 1) throw *fault; // the run may go on
+  return {first, end};
 }
 
 std::uint32_t Metadata::owner_of_method(std::uint32_t method_rid) const {

@@ -18,7 +18,10 @@ namespace clr {
 // The indexes of one metadata. For any thread.
 class RowIndexes {
 public:
-  using Rids = std::vector<std::uint32_t>;
+  struct Index {
+    std::vector<std::uint32_t> rids; // of the rows that were read, from the first on
+    std::optional<Error> fault;      // why there are no more
+  };
 
   RowIndexes() = default;
   ~RowIndexes();
@@ -26,10 +29,10 @@ public:
   RowIndexes& operator=(const RowIndexes&) = delete;
 
   // The rids of a table with `rows` rows, ascending by the value that its `column` has by `value_of`, and of
-  // one value by rid. Made at the first question, from each row once, and kept, as an
-  // Error{memory_missing} of `value_of` is, which each question throws again. Valid as long as this. Throws
-  // Error{corrupt} where the indexes of all metadata would have more than max_indexed_rows.
-  const Rids& of(MetadataTable table, unsigned column, std::uint32_t rows,
+  // one value by rid. Made at the first question, from each row once, up to the first one of which memory is
+  // missing, and kept. Valid as long as this. Throws Error{corrupt} where the indexes of all metadata would
+  // have more than max_indexed_rows.
+  const Index& of(MetadataTable table, unsigned column, std::uint32_t rows,
                  const std::function<std::uint32_t(std::uint32_t rid)>& value_of);
 
   // Of all metadata of this process, 4 bytes each. The tables of a module that is being edited have some
@@ -37,11 +40,6 @@ public:
   static constexpr std::size_t max_indexed_rows = 20'000'000;
 
 private:
-  struct Index {
-    Rids rids;
-    std::optional<Error> fault;
-  };
-
   std::mutex mutex_;
   std::map<std::pair<MetadataTable, unsigned>, Index> indexes_;
   std::size_t rows_ = 0; // of this one's
