@@ -129,7 +129,7 @@ AddedSymbolFile open_symbol_file(const std::string& path, std::optional<std::uin
   constexpr std::uint64_t enough = 64; // bytes to recognise a trace by
   if (NetTrace::recognises(FileBytes(HostFile::open(path)).read(0, enough)))
     return open_trace(path, process, warnings, progress);
-  LoadedSymbols loaded = load_symbols(path);
+  LoadedSymbols loaded = load_symbols(path, [&] { return progress && !progress(0, 0); });
   if (!loaded.note.empty()) warnings.push_back(loaded.note);
   warn_of(warnings, loaded.malformed);
   warn_of(warnings, loaded.dropped);

@@ -1,33 +1,49 @@
 #include "core/symbols/elf_symbol_source.h"
 
 #include "core/memory/elf_handle.h"
+#include "core/memory/elf_records.h"
 #include "core/memory/error.h"
 #include "core/memory/loaded_file.h"
+#include "core/memory/memory_reader.h"
 #include "core/memory/text_encoding.h"
 
 #include <algorithm>
 #include <cstring>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
 #include <fmt/format.h>
 #include <gelf.h>
 #include <limits>
 #include <set>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
 namespace clr {
 namespace {
 
+constexpr std::size_t symbols_without_stop = 1u << 16;
+
 struct DwarfEnd {
   void operator()(Dwarf* dwarf) const { dwarf_end(dwarf); }
 };
 
+std::span<const std::byte> bytes_of(Elf_Scn* section) {
+  const Elf_Data* data = elf_rawdata(section, nullptr);
+  if (data == nullptr || data->d_buf == nullptr) return {};
+  return {static_cast<const std::byte*>(data->d_buf), data->d_size};
+}
+
 // No more of a text than a table takes, with the byte that shows that it was cut.
-std::string_view text_of(const char* text) {
-  return {text, strnlen(text, max_symbol_name + 1)};
+std::string_view text_of(const char* text, std::size_t most) {
+  return {text, strnlen(text, std::min(most, max_symbol_name + 1))};
+}
+
+// The name at an offset of a section's strings, which end with a NUL.
+std::string_view name_at(std::string_view strings, std::size_t offset) {
+  if (offset >= strings.size()) return {};
+  return text_of(strings.data() + offset, strings.size() - offset);
 }
 
 struct Function {
@@ -38,7 +54,8 @@ struct Function {
 
 class ElfReader {
 public:
-  ElfReader(Elf* elf, const std::string& path) : elf_(elf), path_(path) {}
+  ElfReader(Elf* elf, const std::string& path, const std::function<bool()>& stop)
+      : elf_(elf), path_(path), stop_(stop) {}
 
   ElfSymbolSource read() {
     GElf_Ehdr header;
@@ -48,14 +65,17 @@ public:
       throw Error(ErrorKind::unsupported_contract,
                   fmt::format("{} is not linked: only executables and shared objects have addresses", path_));
     arm_ = header.e_machine == EM_ARM;
-    SymbolTableBuilder builder(SymbolSpace::image, fmt::format("ELF file {}", path_), build_id());
-    add_functions(builder);
-    add_lines(builder);
+    order_ = header.e_ident[EI_DATA] == ELFDATA2MSB ? ByteOrder::big : ByteOrder::little;
+    builder_.emplace(SymbolSpace::image, fmt::format("ELF file {}", path_), build_id());
+    look_at_sections();
+    add_functions();
+    add_lines();
     if (source_.functions == 0 && source_.lines == 0)
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("{} has neither symbols of functions nor a line table", path_));
-    source_.symbols = builder.build();
-    source_.dropped = builder.dropped();
+    source_.symbols = builder_->build();
+    source_.dropped = builder_->dropped();
+    source_.dropped.no_room += no_room_;
     return std::move(source_);
   }
 
@@ -64,35 +84,112 @@ private:
     std::uint64_t begin = 0, end = 0;
   };
 
-  std::string build_id() {
-    const void* bits = nullptr;
-    const ssize_t size = dwelf_elf_gnu_build_id(elf_, &bits);
-    return hex_digits({static_cast<const std::byte*>(bits), size > 0 ? static_cast<std::size_t>(size) : 0});
+  // Sections of notes lie beside each other. Of those that do not, no more is looked at than the file has
+  // bytes.
+  std::string build_id() const {
+    std::size_t left = 0;
+    elf_rawfile(elf_, &left);
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+      GElf_Shdr header;
+      if (gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_NOTE) continue;
+      const auto notes = bytes_of(section);
+      if (notes.size() > left) break;
+      left -= notes.size();
+      const auto found = find_build_id(notes, order_, header.sh_addralign);
+      if (!found.empty()) return hex_digits(std::as_bytes(std::span(found)));
+    }
+    return {};
   }
 
-  void collect(Elf_Scn* section, const GElf_Shdr& header) {
+  void note(std::string_view what) {
+    if (!source_.note.empty()) source_.note += "; ";
+    source_.note += what;
+  }
+
+  void check_stop() const {
+    if (stop_ && stop_()) throw Error(ErrorKind::interrupted, fmt::format("{}: interrupted", path_));
+  }
+
+  // The strings of a section up to its last NUL: a name behind it has no end. It is looked for once, and not
+  // for each name.
+  std::string_view strings_of(std::size_t number) const {
+    Elf_Scn* const section = elf_getscn(elf_, number);
+    GElf_Shdr header;
+    if (section == nullptr || gelf_getshdr(section, &header) == nullptr || header.sh_type != SHT_STRTAB ||
+        (header.sh_flags & SHF_COMPRESSED) != 0)
+      return {};
+    const auto bytes = bytes_of(section);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return text.substr(0, text.rfind('\0') + 1);
+  }
+
+  // Of sections that a file has once by its format, the first counts.
+  void look_at_sections() {
+    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
+      GElf_Shdr header;
+      if (gelf_getshdr(section, &header) == nullptr) continue;
+      if ((header.sh_flags & SHF_EXECINSTR) != 0) add_code(elf_ndxscn(section), header);
+      if (header.sh_type == SHT_SYMTAB && symbols_ == nullptr) symbols_ = section;
+      if (header.sh_type == SHT_DYNSYM && dynamic_symbols_ == nullptr) dynamic_symbols_ = section;
+      if (header.sh_type == SHT_PROGBITS && (header.sh_flags & SHF_ALLOC) == 0)
+        expanded_ += std::min(expanded_size(section, header), max_elf_expanded + 1);
+    }
+    std::ranges::sort(code_, {}, &Code::begin);
+  }
+
+  // The bytes of compressed debug information when it is expanded, as its header says, in the form of the
+  // ELF specification or in the older one of GNU; 0 when it is not compressed.
+  static std::uint64_t expanded_size(Elf_Scn* section, const GElf_Shdr& header) {
+    constexpr std::string_view mark = "ZLIB";
+    GElf_Chdr compressed{};
+    if ((header.sh_flags & SHF_COMPRESSED) != 0)
+      return gelf_getchdr(section, &compressed) == nullptr ? 0 : compressed.ch_size;
+    const auto bytes = bytes_of(section);
+    if (bytes.size() < mark.size() + sizeof compressed.ch_size ||
+        std::memcmp(bytes.data(), mark.data(), mark.size()) != 0)
+      return 0;
+    return load<std::uint64_t>(bytes.subspan(mark.size()), ByteOrder::big);
+  }
+
+  void add_code(std::size_t number, const GElf_Shdr& header) {
+    if (header.sh_size > std::numeric_limits<std::uint64_t>::max() - header.sh_addr) return;
+    code_.push_back({header.sh_addr, header.sh_addr + header.sh_size});
+    is_code_.resize(number + 1);
+    is_code_.back() = true;
+  }
+
+  void collect(Elf_Scn* section) {
+    GElf_Shdr header;
+    if (section == nullptr || gelf_getshdr(section, &header) == nullptr || header.sh_entsize == 0) return;
     Elf_Data* data = elf_getdata(section, nullptr);
-    if (data == nullptr || header.sh_entsize == 0) return;
+    if (data == nullptr) return;
+    const std::string_view names = strings_of(header.sh_link);
     const std::size_t count = std::min<std::size_t>(
         data->d_size / header.sh_entsize, static_cast<std::size_t>(std::numeric_limits<int>::max()));
-    for (std::size_t i = 0; i < count && functions_.size() < max_elf_symbols; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i % symbols_without_stop == 0) check_stop();
       GElf_Sym symbol;
       if (gelf_getsym(data, static_cast<int>(i), &symbol) == nullptr) return;
       const unsigned type = GELF_ST_TYPE(symbol.st_info), binding = GELF_ST_BIND(symbol.st_info);
       if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS) continue;
       if (type != STT_FUNC && type != STT_GNU_IFUNC && !(type == STT_NOTYPE && executable(symbol.st_shndx)))
         continue;
-      const char* name = elf_strptr(elf_, header.sh_link, symbol.st_name);
+      if (functions_.size() >= max_elf_symbols || name_room_ == 0) {
+        ++no_room_;
+        continue;
+      }
+      const std::string_view name = name_at(names, symbol.st_name);
       // Names like "$a", "$x", "$d" mark code and data of ARM; they are no functions.
-      if (name == nullptr || *name == '\0' || *name == '$') continue;
+      if (name.empty() || name.front() == '$') continue;
+      name_room_ -= std::min(name_room_, name.size());
       const std::uint64_t address = arm_ ? symbol.st_value & ~std::uint64_t{1} : symbol.st_value; // Thumb
       // Of several aliases, a typed, global name without leading underscores says most.
-      unsigned underscores = 0;
-      while (underscores < 3 && name[underscores] == '_') ++underscores;
+      const std::size_t text = std::min(name.find_first_not_of('_'), name.size());
+      const auto underscores = static_cast<unsigned>(std::min<std::size_t>(text, 3));
       functions_.push_back({address, symbol.st_size,
                             (type == STT_NOTYPE ? 16u : 0u) + (binding == STB_LOCAL ? 8u : 0u) +
                                 underscores * 2 + (binding == STB_WEAK ? 1u : 0u),
-                            text_of(name)});
+                            name});
     }
   }
 
@@ -105,22 +202,9 @@ private:
     return next == code_.begin() ? address : std::max(address, std::prev(next)->end);
   }
 
-  void add_functions(SymbolTableBuilder& builder) {
-    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
-      GElf_Shdr header;
-      if (gelf_getshdr(section, &header) == nullptr || (header.sh_flags & SHF_EXECINSTR) == 0) continue;
-      if (header.sh_size > std::numeric_limits<std::uint64_t>::max() - header.sh_addr) continue;
-      code_.push_back({header.sh_addr, header.sh_addr + header.sh_size});
-      is_code_.resize(elf_ndxscn(section) + 1);
-      is_code_.back() = true;
-    }
-    std::ranges::sort(code_, {}, &Code::begin);
-    for (Elf_Scn* section = nullptr; (section = elf_nextscn(elf_, section)) != nullptr;) {
-      GElf_Shdr header;
-      if (gelf_getshdr(section, &header) != nullptr &&
-          (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM))
-        collect(section, header);
-    }
+  void add_functions() {
+    collect(symbols_);
+    collect(dynamic_symbols_);
     std::ranges::sort(functions_, [](const Function& a, const Function& b) {
       return std::tie(a.address, a.rank, a.name) < std::tie(b.address, b.rank, b.name);
     });
@@ -137,10 +221,15 @@ private:
     // Bytes that several functions claim go to the one that is added last. Functions are added in ascending
     // order, so that is the inner function, which begins later.
     for (const Function& each : functions_)
-      if (each.size != 0 && builder.add(each.address, each.size, each.name)) ++source_.functions;
+      if (each.size != 0 && builder_->add(each.address, each.size, each.name)) ++source_.functions;
+    functions_ = {};
   }
 
-  void add_lines(SymbolTableBuilder& builder) {
+  void add_lines() {
+    if (expanded_ > max_elf_expanded)
+      return note(
+          fmt::format("its debug information has more than {} bytes when it is expanded: lines are left out",
+                      max_elf_expanded));
     const std::unique_ptr<Dwarf, DwarfEnd> dwarf(dwarf_begin_elf(elf_, DWARF_C_READ, nullptr));
     if (!dwarf) return;
     Dwarf_CU* unit = nullptr;
@@ -149,7 +238,8 @@ private:
     // Each line table is read once: units of one source file can share one. Type units are skipped, because
     // their line table is that of another unit.
     std::set<const Dwarf_Lines*> seen;
-    for (;;) {
+    while (rows_ < max_elf_line_rows && ranges_left_ != 0) {
+      check_stop();
       const int state = dwarf_get_units(dwarf.get(), unit, &unit, nullptr, &type, &die, nullptr);
       if (state != 0) {
         if (state < 0) ++source_.bad_units;
@@ -162,33 +252,38 @@ private:
         if (dwarf_hasattr(&die, DW_AT_stmt_list) != 0) ++source_.bad_units;
         continue;
       }
-      if (seen.insert(lines).second) add_unit(builder, lines, count, ranges_of(die));
+      if (seen.insert(lines).second) add_unit(lines, count, ranges_of(die));
     }
+    note(
+        fmt::format("its debug information has more than {} rows of lines, or {} ranges of code: other lines "
+                    "are left out",
+                    max_elf_line_rows, max_elf_ranges));
   }
 
   // The address ranges of the unit's code, sorted. Functions that the linker dropped keep their lines, at
   // addresses from 0 on that may overlap the code of others. Their ranges begin outside of all code, so they
   // are left out.
-  std::vector<Code> ranges_of(Dwarf_Die& unit) const {
+  std::vector<Code> ranges_of(Dwarf_Die& unit) {
     std::vector<Code> ranges;
     Dwarf_Addr base = 0, begin = 0, end = 0;
     std::ptrdiff_t next = 0;
-    while (ranges.size() < max_elf_symbols && (next = dwarf_ranges(&unit, next, &base, &begin, &end)) > 0)
+    while (ranges_left_ != 0 && (next = dwarf_ranges(&unit, next, &base, &begin, &end)) > 0) {
+      --ranges_left_;
       if (begin < end && end_of_code(begin) != begin) ranges.push_back({begin, end});
+    }
     std::ranges::sort(ranges, {}, &Code::begin);
     return ranges;
   }
 
   // Adds the rows of a unit; libdw has sorted them by address.
-  void add_unit(SymbolTableBuilder& builder, Dwarf_Lines* lines, std::size_t count,
-                const std::vector<Code>& ranges) {
+  void add_unit(Dwarf_Lines* lines, std::size_t count, const std::vector<Code>& ranges) {
     const auto address_of = [](Dwarf_Line* row) {
       Dwarf_Addr address = 0;
       return row != nullptr && dwarf_lineaddr(row, &address) == 0 ? std::optional(address) : std::nullopt;
     };
     std::unordered_map<const char*, SymbolTableBuilder::Name> files; // the texts of libdw stay where they are
     for (std::size_t i = 0; i + 1 < count; ++i) {
-      if (++rows_ > max_elf_line_rows) return;
+      if (++rows_ >= max_elf_line_rows) return;
       Dwarf_Line* row = dwarf_onesrcline(lines, i);
       bool ends = false;
       int line = 0;
@@ -202,35 +297,43 @@ private:
       if (file == nullptr) continue;
       if (files.size() >= max_elf_files) files.clear();
       const auto [known, is_new] = files.try_emplace(file);
-      if (is_new) known->second = builder.name(text_of(file));
-      if (builder.add_line(*begin, *end - *begin, known->second, static_cast<std::uint32_t>(line)))
+      if (is_new) known->second = builder_->name(text_of(file, max_symbol_name + 1));
+      if (builder_->add_line(*begin, *end - *begin, known->second, static_cast<std::uint32_t>(line)))
         ++source_.lines;
     }
   }
 
   Elf* elf_;
   const std::string& path_;
+  const std::function<bool()>& stop_;
   bool arm_ = false;
+  ByteOrder order_ = ByteOrder::little;
+  Elf_Scn *symbols_ = nullptr, *dynamic_symbols_ = nullptr;
   std::vector<Code> code_;    // sections of code, sorted
   std::vector<bool> is_code_; // by number of the section
   std::vector<Function> functions_;
-  std::size_t rows_ = 0;
+  std::size_t name_room_ = max_elf_names, no_room_ = 0;
+  std::size_t rows_ = 0, ranges_left_ = max_elf_ranges;
+  std::uint64_t expanded_ = 0; // bytes of compressed debug information
+  std::optional<SymbolTableBuilder> builder_;
   ElfSymbolSource source_;
 };
 
 } // namespace
 
-ElfSymbolSource read_elf_symbols(std::span<const std::byte> bytes, const std::string& path) {
+ElfSymbolSource read_elf_symbols(std::span<const std::byte> bytes, const std::string& path,
+                                 const std::function<bool()>& stop) {
   elf_version(EV_CURRENT);
   // libelf wants a pointer to writable bytes, but writes to them only on an update.
   auto* image = const_cast<char*>(reinterpret_cast<const char*>(bytes.data()));
   const ElfHandle elf(elf_memory(image, bytes.size()));
   if (!elf) throw Error(ErrorKind::corrupt, fmt::format("{} is no ELF file", path));
-  return ElfReader(elf.get(), path).read();
+  return ElfReader(elf.get(), path, stop).read();
 }
 
-ElfSymbolSource read_elf_symbols(const std::string& path) {
-  return read_elf_symbols(LoadedFile::open(path).bytes(), path);
+ElfSymbolSource read_elf_symbols(const std::string& path, const std::function<bool()>& stop) {
+  const LoadedFile file = LoadedFile::open(path);
+  return read_elf_symbols(file.bytes(), path, stop);
 }
 
 } // namespace clr

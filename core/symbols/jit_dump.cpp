@@ -2,6 +2,7 @@
 
 #include "core/memory/error.h"
 #include "core/memory/memory_reader.h"
+#include "core/memory/seeded_hash.h"
 #include "core/symbols/map_lines.h"
 
 #include <algorithm>
@@ -208,8 +209,8 @@ private:
   JitDump dump_;
   std::optional<SymbolTableBuilder> builder_;
   std::size_t moved_lines_ = 0;
-  std::unordered_map<std::uint64_t, Code> loaded_;               // by code index
-  std::unordered_map<std::uint64_t, std::vector<Line>> pending_; // by address of the code to come
+  std::unordered_map<std::uint64_t, Code, SeededHash> loaded_;               // by code index
+  std::unordered_map<std::uint64_t, std::vector<Line>, SeededHash> pending_; // by address of the code to come
 };
 
 } // namespace

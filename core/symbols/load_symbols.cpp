@@ -76,7 +76,7 @@ SymbolFileKind symbol_file_kind(std::span<const std::byte> prefix) {
   return text_kind(prefix.first(std::min(prefix.size(), symbol_file_prefix)));
 }
 
-LoadedSymbols load_symbols(const std::string& path) {
+LoadedSymbols load_symbols(const std::string& path, const std::function<bool()>& stop) {
   LoadedSymbols loaded;
   const LoadedFile file = LoadedFile::open(path);
   loaded.kind = symbol_file_kind(file.bytes());
@@ -105,12 +105,13 @@ LoadedSymbols load_symbols(const std::string& path) {
     break;
   }
   case SymbolFileKind::elf: {
-    ElfSymbolSource source = read_elf_symbols(path);
+    ElfSymbolSource source = read_elf_symbols(file.bytes(), path, stop);
     loaded.symbols = std::move(source.symbols);
     loaded.dropped = source.dropped;
+    loaded.note = std::move(source.note);
     if (source.bad_units != 0)
-      loaded.note =
-          fmt::format("the lines of {} units of its debug information cannot be read", source.bad_units);
+      loaded.note += fmt::format("{}the lines of {} units of its debug information cannot be read",
+                                 loaded.note.empty() ? "" : "; ", source.bad_units);
     break;
   }
   case SymbolFileKind::nettrace:

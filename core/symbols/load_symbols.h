@@ -5,6 +5,7 @@
 #include "core/symbols/r2r_perf_map.h"
 #include "core/symbols/symbol_table_builder.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,12 +29,13 @@ struct LoadedSymbols {
   std::shared_ptr<const SymbolTable> symbols;
   symbols::Malformed malformed;        // lines or records that were not used, by kind of fault
   SymbolTableBuilder::Dropped dropped; // entries that were read but are not in the table
-  std::string note;                    // a sentence on the file as a whole; empty when it is sound
+  std::string note;                    // on the file as a whole; empty when it is sound
 };
 
 // Throws Error{io}, and Error{corrupt} and Error{unsupported_contract} like the reader of the kind;
 // Error{unsupported_contract} also for files of unknown kind. Traces cannot be read as a table, because a
-// name in a trace is valid only for a span of time.
-LoadedSymbols load_symbols(const std::string& path);
+// name in a trace is valid only for a span of time. `stop` is asked now and then while an ELF file is read;
+// true stops with Error{interrupted}.
+LoadedSymbols load_symbols(const std::string& path, const std::function<bool()>& stop = {});
 
 } // namespace clr

@@ -23,13 +23,13 @@ public:
   // `fault` is a value of a reader's enum of faults, whose to_string() gives a fixed text.
   template<typename Fault>
   requires std::is_enum_v<Fault>
-  void count(Fault fault, std::size_t place) {
+  void count(Fault fault, std::size_t place, std::size_t times = 1) {
     const std::string_view what = to_string(fault);
     const auto known = std::ranges::find(classes_, what, &MalformedClass::what);
     if (known == classes_.end())
-      classes_.push_back({what, 1, place});
+      classes_.push_back({what, times, place});
     else
-      ++known->count;
+      known->count += times;
   }
 
   // In the order of their first occurrences.

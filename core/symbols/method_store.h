@@ -14,8 +14,10 @@
 // the method's other events at the same place; if there is none, the name is `MODULE!0xTOKEN`.
 #pragma once
 
+#include "core/memory/byte_room.h"
 #include "core/symbols/method_events.h"
 #include "core/symbols/method_store_index.h"
+#include "core/symbols/trace_fault_kind.h"
 
 #include <functional>
 #include <memory>
@@ -72,6 +74,8 @@ public:
   // The bodies that exist at `time` (nothing: at the end), by start; no two of them overlap. For a symbol
   // table.
   std::vector<const MethodBody*> bodies_at(std::optional<TraceTime> time) const;
+  // Bodies without names of their own, to which MODULE!0xTOKEN was not given: there was no room for it.
+  std::size_t lost_names() const { return lost_names_; }
 
 private:
   friend class MethodStoreBuilder;
@@ -80,26 +84,34 @@ private:
   std::vector<char> text_;
   std::vector<MethodBody> bodies_;
   MethodStoreIndex index_;
+  std::size_t lost_names_ = 0;
 };
 
 class MethodStoreBuilder {
 public:
-  MethodStoreBuilder();
+  // `room` is for the bytes of the names and paths; builders may share it. `most_events` are kept, of each
+  // kind.
+  explicit MethodStoreBuilder(std::shared_ptr<ByteRoom> room = std::make_shared<ByteRoom>(max_text),
+                              std::size_t most_events = max_events);
   ~MethodStoreBuilder();
   MethodStoreBuilder(MethodStoreBuilder&&) noexcept;
   MethodStoreBuilder& operator=(MethodStoreBuilder&&) noexcept;
 
   // Adds an event, in any order. Events of the same time take effect in the order in which they are added.
-  // Copies the parts that it needs. False when the event is useless: no code (size 0), an impossible size, or
-  // beyond the end of the addresses.
-  bool add(const MethodEvent& event);
-  void add(const ModuleEvent& event);
+  // Copies the parts that it needs. Returns what is wrong: impossible_code (size 0, an impossible size, or
+  // beyond the end of the addresses) and many_events when the event is left out; lost_text when only its name
+  // is cut (at max_symbol_name), or its name or path missing: there is no room for it, or no path is as long.
+  std::optional<TraceFaultKind> add(const MethodEvent& event);
+  std::optional<TraceFaultKind> add(const ModuleEvent& event);
 
   // Makes the store and takes the events. Cost: n log n of the number of events.
   MethodStore finish();
 
-  static constexpr std::uint32_t max_size = 0x7fff'ffff;          // bytes of a body
-  static constexpr std::size_t max_events = std::size_t{1} << 24; // of methods, and as many of modules
+  static constexpr std::uint32_t max_size = 0x7fff'ffff; // bytes of a body
+  // Of methods, and as many of modules and of their unloads.
+  static constexpr std::size_t max_events = std::size_t{1} << 24;
+  // Bytes of all different names and paths. Those of 200,000 methods have some 30 MB.
+  static constexpr std::uint64_t max_text = 256u << 20;
 
 private:
   struct State;

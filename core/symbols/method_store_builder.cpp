@@ -1,7 +1,10 @@
+#include "core/memory/host_file.h"
 #include "core/memory/path_map.h"
+#include "core/memory/seeded_hash.h"
 #include "core/memory/text_encoding.h"
+#include "core/memory/utf8.h"
 #include "core/symbols/method_store.h"
-#include "core/symbols/net_trace_bytes.h"
+#include "core/symbols/symbol_file.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -18,18 +21,23 @@ struct Text {
   std::uint32_t size = 0;
   bool operator==(const Text&) const = default;
 };
+// Empty, too, but it is another text than that of a named body and than no text.
+constexpr Text lost_name{SIZE_MAX, 0};
 
 // Keeps each text once.
 class TextPool {
 public:
-  TextPool() : known_(0, Hash{this}, Equal{this}) {}
+  explicit TextPool(std::shared_ptr<ByteRoom> room)
+      : room_(std::move(room)), known_(0, Hash{this}, Equal{this}) {}
   TextPool(const TextPool&) = delete;
   TextPool& operator=(const TextPool&) = delete;
 
-  Text intern(std::string_view text) {
-    text = text.substr(0, UINT32_MAX);
-    if (text.empty()) return {};
+  // Nothing when there is no room for it.
+  std::optional<Text> intern(std::string_view text) {
+    if (text.empty()) return Text{};
     if (const auto found = known_.find(text); found != known_.end()) return *found;
+    if (!room_->has(text.size())) return std::nullopt;
+    room_->keep(text.size());
     const Text added{chars_.size(), static_cast<std::uint32_t>(text.size())};
     chars_.insert(chars_.end(), text.begin(), text.end());
     known_.insert(added);
@@ -37,13 +45,17 @@ public:
   }
   std::string_view view(Text text) const { return {chars_.data() + text.at, text.size}; }
   std::string_view view(std::string_view text) const { return text; }
-  std::vector<char> take() { return std::move(chars_); }
+  const std::shared_ptr<ByteRoom>& room() const { return room_; }
+  std::vector<char> take() {
+    known_.clear();
+    return std::move(chars_);
+  }
 
 private:
   struct Hash {
     using is_transparent = void;
     const TextPool* pool;
-    std::size_t operator()(auto text) const { return std::hash<std::string_view>()(pool->view(text)); }
+    std::size_t operator()(auto text) const { return SeededHash()(pool->view(text)); }
   };
   struct Equal {
     using is_transparent = void;
@@ -51,6 +63,7 @@ private:
     bool operator()(auto a, auto b) const { return pool->view(a) == pool->view(b); }
   };
 
+  std::shared_ptr<ByteRoom> room_;
   std::vector<char> chars_;
   std::unordered_set<Text, Hash, Equal> known_;
 };
@@ -95,7 +108,7 @@ public:
     if (event.kind == CodeEventKind::unload) {
       end(known, event);
     } else if (known != nullptr && same(*known, event)) {
-      if (known->name.size == 0) known->name = event.name;
+      if (known->name == Text{}) known->name = event.name;
     } else {
       create(event);
     }
@@ -117,8 +130,8 @@ private:
   };
   struct KeyHash {
     std::size_t operator()(const Key& key) const {
-      constexpr std::uint64_t mix = 0x9e37'79b9'7f4a'7c15;
-      return static_cast<std::size_t>((key.start * mix) ^ (key.method_id * mix >> 7));
+      const SeededHash hash;
+      return hash(hash(key.start) ^ key.method_id);
     }
   };
   // The span that held a run of addresses last. Bodies loaded over a span may leave several pieces of it.
@@ -133,7 +146,7 @@ private:
   }
   static bool same_code(const Span& span, const MethodRecord& event) {
     return span.body.size == event.body.size &&
-           (span.name.size == 0 || event.name.size == 0 || span.name == event.name);
+           (span.name == Text{} || event.name == Text{} || span.name == event.name);
   }
 
   void end(Span* known, const MethodRecord& event) {
@@ -198,14 +211,26 @@ private:
   std::unordered_map<Key, std::size_t, KeyHash> latest_;
   std::map<Address, Holder> holders_;
   std::map<Address, Holder> open_; // those of holders_ whose spans may not have ended
-  std::unordered_map<std::uint64_t, std::vector<std::size_t>>
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>, SeededHash>
       of_module_; // bodies that existed when the module was last mentioned
 };
+
+// Converts text that should have no more than `most` bytes; of a longer one the begin. Whether it has not
+// more.
+bool convert(std::string& text, std::span<const std::byte> utf16, std::size_t most) {
+  const auto begin = utf16.first(std::min(utf16.size(), 2 * most)); // a unit gives one byte at least
+  text.clear();
+  append_utf8(text, begin, ByteOrder::little);
+  return text.size() <= most && begin.size() == utf16.size();
+}
 
 } // namespace
 
 struct MethodStoreBuilder::State {
+  State(std::shared_ptr<ByteRoom> room, std::size_t most) : texts(std::move(room)), most_events(most) {}
+
   TextPool texts;
+  std::size_t most_events;
   std::vector<MethodRecord> methods;
   std::vector<ModuleRecord> modules; // sorted by id and time when they are searched
   std::vector<ModuleUnload> unloads;
@@ -225,17 +250,55 @@ struct MethodStoreBuilder::State {
     const auto behind = std::ranges::upper_bound(of_id, seen, {}, &ModuleRecord::time);
     return (behind == of_id.begin() ? behind : std::prev(behind))->path;
   }
+
+  // Nothing when there is no room for it.
+  std::optional<Text> name_by_token(Text path, std::uint32_t token) {
+    const std::string_view file = file_name_of(texts.view(path));
+    if (!texts.room()->has(file.size())) return std::nullopt; // saves the work for millions of them
+    return texts.intern(fmt::format("{}!{:#010x}", file, token));
+  }
+
+  // Takes the events of methods and the unloads.
+  std::vector<Span> take_spans() {
+    std::ranges::stable_sort(methods, {}, &MethodRecord::time);
+    std::ranges::stable_sort(modules, {},
+                             [](const ModuleRecord& m) { return std::pair(m.module_id, m.time); });
+
+    std::erase_if(unloads, [&](const ModuleUnload& each) { return there_after(each); });
+    std::ranges::stable_sort(unloads, {}, &ModuleUnload::time);
+
+    Timeline timeline;
+    auto unload = unloads.begin();
+    const auto unload_until = [&](TraceTime time) {
+      for (; unload != unloads.end() && unload->time <= time; ++unload) timeline.unload(*unload);
+    };
+    for (const MethodRecord& event : methods) {
+      unload_until(event.time);
+      timeline.apply(event);
+    }
+    unload_until(UINT64_MAX);
+    methods = std::vector<MethodRecord>();
+    unloads = std::vector<ModuleUnload>();
+    std::vector<Span> spans = timeline.take();
+    // Removes code that existed at no time: other code was loaded over it in the same tick.
+    std::erase_if(spans, [](const Span& span) {
+      return span.body.unloaded && *span.body.unloaded <= span.body.loaded.value_or(0);
+    });
+    return spans;
+  }
 };
 
-MethodStoreBuilder::MethodStoreBuilder() : state_(std::make_unique<State>()) {}
+MethodStoreBuilder::MethodStoreBuilder(std::shared_ptr<ByteRoom> room, std::size_t most_events)
+    : state_(std::make_unique<State>(std::move(room), most_events)) {}
 MethodStoreBuilder::~MethodStoreBuilder() = default;
 MethodStoreBuilder::MethodStoreBuilder(MethodStoreBuilder&&) noexcept = default;
 MethodStoreBuilder& MethodStoreBuilder::operator=(MethodStoreBuilder&&) noexcept = default;
 
-bool MethodStoreBuilder::add(const MethodEvent& event) {
+std::optional<TraceFaultKind> MethodStoreBuilder::add(const MethodEvent& event) {
   State& s = *state_;
-  if (event.size == 0 || event.size > max_size || event.start > UINT64_MAX - event.size) return false;
-  if (s.methods.size() >= max_events) return false;
+  if (event.size == 0 || event.size > max_size || event.start > UINT64_MAX - event.size)
+    return TraceFaultKind::impossible_code;
+  if (s.methods.size() >= s.most_events) return TraceFaultKind::many_events;
   MethodRecord& record = s.methods.emplace_back();
   record.kind = event.kind;
   record.time = event.time;
@@ -249,54 +312,38 @@ bool MethodStoreBuilder::add(const MethodEvent& event) {
   record.body.jitted = event.jitted();
   record.body.dynamic = event.dynamic();
   record.body.cold = event.cold();
-  if (event.named) {
-    for (auto [text, utf16] : {std::pair(&s.type, event.type_name), std::pair(&s.method, event.method_name),
-                               std::pair(&s.signature, event.signature)}) {
-      text->clear();
-      append_utf8(*text, utf16, ByteOrder::little);
-    }
-    record.name = s.texts.intern(method_event_name(s.type, s.method, s.signature));
-  }
-  return true;
+  if (!event.named) return std::nullopt;
+  bool whole = true;
+  for (auto [text, utf16] : {std::pair(&s.type, event.type_name), std::pair(&s.method, event.method_name),
+                             std::pair(&s.signature, event.signature)})
+    whole = convert(*text, utf16, max_symbol_name) && whole;
+  const std::string name = method_event_name(s.type, s.method, s.signature);
+  const auto kept = s.texts.intern(cut_utf8(name, max_symbol_name));
+  record.name = kept.value_or(lost_name);
+  return whole && kept && name.size() <= max_symbol_name ? std::nullopt
+                                                         : std::optional(TraceFaultKind::lost_text);
 }
 
-void MethodStoreBuilder::add(const ModuleEvent& event) {
+std::optional<TraceFaultKind> MethodStoreBuilder::add(const ModuleEvent& event) {
   State& s = *state_;
-  if (event.kind == CodeEventKind::unload) {
-    if (s.unloads.size() < max_events) s.unloads.push_back({event.module_id, event.time});
-    return;
+  const bool unload = event.kind == CodeEventKind::unload;
+  if ((unload ? s.unloads.size() : s.modules.size()) >= s.most_events) return TraceFaultKind::many_events;
+  if (unload) {
+    s.unloads.push_back({event.module_id, event.time});
+    return std::nullopt;
   }
-  if (s.modules.size() >= max_events) return;
-  s.type.clear();
-  append_utf8(s.type, event.il_path.empty() ? event.native_path : event.il_path, ByteOrder::little);
+  std::optional<Text> path;
+  if (convert(s.type, event.il_path.empty() ? event.native_path : event.il_path, max_path_bytes))
+    path = s.texts.intern(s.type);
   s.modules.push_back(
-      {event.module_id, event.time, s.texts.intern(s.type), event.kind != CodeEventKind::load});
+      {event.module_id, event.time, path.value_or(Text{}), event.kind != CodeEventKind::load});
+  return path ? std::nullopt : std::optional(TraceFaultKind::lost_text);
 }
 
 MethodStore MethodStoreBuilder::finish() {
   State& s = *state_;
-  std::ranges::stable_sort(s.methods, {}, &MethodRecord::time);
-  std::ranges::stable_sort(s.modules, {},
-                           [](const ModuleRecord& m) { return std::pair(m.module_id, m.time); });
-
-  std::erase_if(s.unloads, [&](const ModuleUnload& unload) { return s.there_after(unload); });
-  std::ranges::stable_sort(s.unloads, {}, &ModuleUnload::time);
-
-  Timeline timeline;
-  auto unload = s.unloads.begin();
-  const auto unload_until = [&](TraceTime time) {
-    for (; unload != s.unloads.end() && unload->time <= time; ++unload) timeline.unload(*unload);
-  };
-  for (const MethodRecord& event : s.methods) {
-    unload_until(event.time);
-    timeline.apply(event);
-  }
-  unload_until(UINT64_MAX);
-  std::vector<Span> spans = timeline.take();
-  // Removes code that existed at no time: other code was loaded over it in the same tick.
-  std::erase_if(spans, [](const Span& span) {
-    return span.body.unloaded && *span.body.unloaded <= span.body.loaded.value_or(0);
-  });
+  MethodStore store;
+  std::vector<Span> spans = s.take_spans();
   std::ranges::stable_sort(spans, std::less());
 
   std::vector<Text> paths;
@@ -306,24 +353,28 @@ MethodStore MethodStoreBuilder::finish() {
   for (Span& span : spans) {
     const MethodBody& body = span.body;
     paths.push_back(s.module_path(body.module_id, span.seen));
-    if (span.name.size == 0 && body.token != 0 && paths.back().size != 0)
-      span.name =
-          s.texts.intern(fmt::format("{}!{:#010x}", file_name_of(s.texts.view(paths.back())), body.token));
+    if (span.name.size == 0 && body.token != 0 && paths.back().size != 0) {
+      const auto name = s.name_by_token(paths.back(), body.token);
+      if (!name) ++store.lost_names_;
+      span.name = name.value_or(Text{});
+    }
     timed.push_back({body.start, body.start + body.size, body.loaded.value_or(0),
                      body.unloaded.value_or(TimedSpan::no_end)});
   }
 
-  MethodStore store;
   store.text_ = s.texts.take();
-  const auto view = [&](Text text) { return std::string_view(store.text_.data() + text.at, text.size); };
+  const auto view = [&](Text text) {
+    return text.size == 0 ? std::string_view() : std::string_view(store.text_.data() + text.at, text.size);
+  };
   store.bodies_.reserve(spans.size());
   for (std::size_t i = 0; i < spans.size(); ++i) {
     MethodBody& body = store.bodies_.emplace_back(spans[i].body);
     body.name = view(spans[i].name);
     body.module_path = view(paths[i]);
   }
+  spans = std::vector<Span>();
   store.index_ = MethodStoreIndex(timed);
-  state_ = std::make_unique<State>();
+  state_ = std::make_unique<State>(s.texts.room(), s.most_events);
   return store;
 }
 

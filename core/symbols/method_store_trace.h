@@ -12,7 +12,8 @@ struct TraceMethods {
   // By process id. The id is 0 when the file states none.
   std::map<std::uint64_t, MethodStore> processes;
   TraceReport trace;
-  std::uint64_t method_events = 0, module_events = 0; // events that were used
+  // Events that were used. Beyond NetTrace::max_faults damaged ones no further are.
+  std::uint64_t method_events = 0, module_events = 0;
   // The runtime listed all code that existed at the end. Without that list, methods that existed before the
   // collection began have no names: the collection was cut off instead of stopped, or its rundown was
   // switched off.

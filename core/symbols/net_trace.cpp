@@ -129,7 +129,7 @@ void NetTrace::read_header() {
 TraceReport NetTrace::read(TraceVisitor& visitor) const {
   TraceReport report;
   TraceBlocks blocks(bytes_, first_block_, info_.version, report);
-  TraceDecoder decoder(info_, visitor, report);
+  TraceDecoder decoder(info_, bytes_.size(), visitor, report);
   TraceBlock block;
   while (blocks.next(block)) {
     if (!decoder.read(block)) break;

@@ -5,7 +5,8 @@
 // Nothing in the file is trusted. Damaged parts are left out and counted in the report; the rest is used. An
 // event with a torn header ends its block. A block whose size cannot be true ends where the next block begins
 // in versions 4 and 5, and ends the file in version 6, whose blocks have no mark. A file that was cut (the
-// process died, the disk was full) is used up to its last complete event.
+// process died, the disk was full) is used up to its last complete event. Reading ends when too many parts
+// are damaged (max_faults).
 #pragma once
 
 #include "core/memory/mapped_file.h"
@@ -17,12 +18,14 @@ namespace clr {
 class TraceVisitor {
 public:
   virtual ~TraceVisitor() = default;
-  // Whether to visit events of this type. Called once for every row of the metadata table.
+  // Whether to visit events of this type. Called once for every row of the metadata table. Of a type that is
+  // not wanted nothing is kept.
   virtual bool wants(const symbols::EventType&) { return true; }
   // Events come in the order of the file: those of one thread in the order of their times, those of different
   // threads not. False ends the reading.
   virtual bool event(const TraceEvent& event) = 0;
-  // Called after each block with the number of bytes read and the size of the file. False ends the reading.
+  // Called after each block, and within large ones, with the number of bytes read and the size of the file.
+  // False ends the reading.
   virtual bool progress(std::uint64_t, std::uint64_t) { return true; }
 };
 
@@ -57,6 +60,15 @@ public:
   static constexpr std::size_t max_threads = 1u << 20;
   static constexpr std::size_t max_label_lists = 1u << 20; // between two sequence points
   static constexpr std::size_t max_properties = 1u << 12;
+  // Fields of the types that are wanted. Some hundreds of types have some ten fields each.
+  static constexpr std::size_t max_fields = 1u << 18;
+  // Between two sequence points, which a runtime writes after 10 MB of events: blocks of stacks, of some
+  // 100 KB each, and stacks that events name.
+  static constexpr std::size_t max_stack_runs = 1u << 16;
+  static constexpr std::size_t max_stacks = 1u << 20;
+  // Rows, events and blocks that end too early or contradict themselves. Each of them takes microseconds, and
+  // damage makes some of them; a file with this many is something else.
+  static constexpr std::size_t max_faults = 1u << 17;
 
 private:
   NetTrace(MappedFile file, std::span<const std::byte> bytes, std::string name);

@@ -1,5 +1,7 @@
 #include "core/symbols/net_trace_decoder.h"
 
+#include <type_traits>
+
 namespace clr {
 namespace {
 
@@ -9,17 +11,30 @@ constexpr std::uint8_t has_metadata_id = 1, has_sequence = 2, has_thread = 4, ha
 constexpr std::uint16_t compressed_flag = 1;
 constexpr std::uint32_t id_mask = 0x7fff'ffff; // the highest bit says whether the event is sorted
 constexpr std::uint32_t drop_threads = 1, drop_metadata = 2;
+// The visitor may end the reading after so many events of one block.
+constexpr std::uint32_t events_of_step = 1u << 16;
+
+// Without a look at each bucket: a file may fill a table once and empty it a million times.
+void forget(auto& table) {
+  if (!table.empty()) table = std::remove_reference_t<decltype(table)>();
+}
 
 } // namespace
 
 bool TraceDecoder::read(TraceBlock block) {
+  bool more = true;
   try {
-    return read_rows(block);
+    more = read_rows(block);
   } catch (const TraceFault& fault) {
     // In a block that is cut, the last row is cut too; that is reported only once.
-    if (!block.cut) malformed(fault);
-    return true;
+    if (block.cut)
+      ++faults_;
+    else
+      malformed(fault);
   }
+  if (!too_damaged()) return more;
+  malformed(TraceFaultKind::many_faults, block.body.offset());
+  return false;
 }
 
 bool TraceDecoder::read_rows(TraceBlock& block) {
@@ -36,7 +51,7 @@ bool TraceDecoder::read_rows(TraceBlock& block) {
     }
     return each_event(block.body, true, [this](const symbols::EventHeader&, const TraceBytes& payload) {
       try {
-        add_type(read_metadata_event(payload), payload.offset());
+        add_type(payload, read_metadata_event);
       } catch (const TraceFault& fault) {
         malformed(fault);
       }
@@ -67,6 +82,7 @@ bool TraceDecoder::read_rows(TraceBlock& block) {
 }
 
 void TraceDecoder::malformed(const TraceFault& fault) {
+  ++faults_;
   malformed(fault.kind_of_fault(), fault.offset());
 }
 
@@ -86,7 +102,7 @@ bool TraceDecoder::each_event(TraceBytes& body, bool metadata, Use use) {
   body.skip(static_cast<std::size_t>(header_size - fixed));
 
   symbols::EventHeader header;
-  while (!body.at_end()) {
+  for (std::uint32_t count = 1; !body.at_end() && !too_damaged(); ++count) {
     bool more = true;
     if (compressed) {
       take_compressed(body, header, metadata);
@@ -96,6 +112,10 @@ bool TraceDecoder::each_event(TraceBytes& body, bool metadata, Use use) {
       if (info_.version < 6) body.align(4);
     }
     if (!more) return false;
+    if (count % events_of_step == 0 && !visitor_.progress(body.offset(), size_)) {
+      report_.stopped = true;
+      return false;
+    }
   }
   return true;
 }
@@ -201,36 +221,49 @@ void TraceDecoder::count_dropped(const symbols::EventHeader& header) {
 void TraceDecoder::read_sequence_point(TraceBytes& body) {
   // The ids of stacks and labels begin anew, whatever else the block says.
   stacks_.clear();
-  labels_.clear();
+  located_ = 0;
+  forget(labels_);
   body.u64(); // time
   const bool v6 = info_.version >= 6;
   const std::uint32_t flags = v6 ? body.u32() : 0;
-  if ((flags & drop_metadata) != 0) types_.clear();
-  if ((flags & drop_threads) != 0) threads_.clear();
+  if ((flags & drop_metadata) != 0) {
+    forget(types_);
+    fields_left_ = NetTrace::max_fields;
+  }
+  if ((flags & drop_threads) != 0) forget(threads_);
   for (std::uint32_t left = body.size32(); left != 0; --left) {
     const std::uint64_t thread = v6 ? body.var64() : body.u64();
     check_sequence(thread, v6 ? body.var32() : body.u32());
   }
-  if ((flags & drop_threads) != 0) sequences_.clear();
+  if ((flags & drop_threads) != 0) forget(sequences_);
 }
 
 // --- tables
 
-void TraceDecoder::add_type(symbols::EventType type, std::uint64_t offset) {
-  const std::uint32_t id = type.id;
-  if (types_.size() >= NetTrace::max_event_types && !types_.contains(id))
-    throw TraceFault(TraceFaultKind::many_event_types, offset);
-  KnownType& known = types_[id];
+template<typename ReadType>
+void TraceDecoder::add_type(const TraceBytes& row, ReadType read_type) {
+  std::size_t left = fields_left_;
+  symbols::EventType type = read_type(row, left);
+  const std::size_t fields = fields_left_ - left;
+  if (!type.fields_fault.empty()) ++faults_;
+  if (types_.size() >= NetTrace::max_event_types && !types_.contains(type.id))
+    row.fail(TraceFaultKind::many_event_types);
+  KnownType& known = types_[type.id];
+  fields_left_ += known.fields;
+  known = {};
+  known.wanted = visitor_.wants(type);
+  if (!known.wanted) return;
+  known.fields = fields;
+  fields_left_ -= fields;
   known.type = std::move(type);
-  known.wanted = visitor_.wants(known.type);
 }
 
 void TraceDecoder::read_metadata_rows(TraceBytes& body) {
   body.skip(body.u16()); // a header without known contents
-  while (!body.at_end()) {
+  while (!body.at_end() && !too_damaged()) {
     const TraceBytes row = body.part(body.u16());
     try {
-      add_type(read_metadata_row(row), row.offset());
+      add_type(row, read_metadata_row);
     } catch (const TraceFault& fault) {
       malformed(fault);
     }
@@ -242,6 +275,8 @@ void TraceDecoder::read_stacks(TraceBytes& body) {
   StackRun run;
   run.count = body.size32();
   run.rows = body;
+  if (stacks_.size() >= NetTrace::max_stack_runs && !stacks_.contains(first))
+    body.fail(TraceFaultKind::many_stacks);
   stacks_.insert_or_assign(first, std::move(run));
 }
 
@@ -255,8 +290,11 @@ TraceStack TraceDecoder::stack(std::uint32_t id, std::uint64_t offset) {
   if (behind == stacks_.begin()) return lost();
   auto& [first, run] = *std::prev(behind);
   try {
-    while (run.stacks.size() <= id - first && run.stacks.size() < run.count)
+    while (run.stacks.size() <= id - first && run.stacks.size() < run.count) {
+      if (located_ >= NetTrace::max_stacks) run.rows.fail(TraceFaultKind::many_stacks);
       run.stacks.push_back(run.rows.take(run.rows.size32()));
+      ++located_;
+    }
   } catch (const TraceFault& fault) {
     run.count = static_cast<std::uint32_t>(run.stacks.size());
     malformed(fault);
@@ -266,7 +304,7 @@ TraceStack TraceDecoder::stack(std::uint32_t id, std::uint64_t offset) {
 }
 
 void TraceDecoder::read_threads(TraceBytes& body) {
-  while (!body.at_end()) {
+  while (!body.at_end() && !too_damaged()) {
     const TraceBytes row = body.part(body.u16());
     try {
       const TraceThread thread = read_thread_row(row);

@@ -19,31 +19,38 @@ void check_depth(unsigned depth, const TraceBytes& bytes) {
   if (depth > symbols::EventType::max_field_depth) bytes.fail(TraceFaultKind::deep_fields);
 }
 
+PayloadField& add_field(std::vector<PayloadField>& fields, std::size_t& fields_left,
+                        const TraceBytes& bytes) {
+  if (fields_left == 0) bytes.fail(TraceFaultKind::many_fields);
+  --fields_left;
+  return fields.emplace_back();
+}
+
 // Versions 4 and 5, first form: count, then { type, fields of an object, name }.
-std::vector<PayloadField> take_fields_v1(TraceBytes& bytes, unsigned depth) {
+std::vector<PayloadField> take_fields_v1(TraceBytes& bytes, std::size_t& fields_left, unsigned depth) {
   check_depth(depth, bytes);
   std::vector<PayloadField> fields;
   for (std::uint32_t left = bytes.size32(); left != 0; --left) {
-    PayloadField field;
+    PayloadField& field = add_field(fields, fields_left, bytes);
     field.type = type_of(bytes.u32(), bytes);
-    if (field.type == PayloadType::object) field.nested = take_fields_v1(bytes, depth + 1);
+    if (field.type == PayloadType::object) field.nested = take_fields_v1(bytes, fields_left, depth + 1);
     field.name = bytes.utf16_text();
-    fields.push_back(std::move(field));
   }
   return fields;
 }
 
 // Version 5, second form: count, then { size, name, type, element type of an array, fields of an object }.
-std::vector<PayloadField> take_fields_v2(TraceBytes& bytes, unsigned depth);
+std::vector<PayloadField> take_fields_v2(TraceBytes& bytes, std::size_t& fields_left, unsigned depth);
 
-void take_type_v2(TraceBytes& bytes, PayloadField& field, unsigned depth) {
+void take_type_v2(TraceBytes& bytes, PayloadField& field, std::size_t& fields_left, unsigned depth) {
   check_depth(depth, bytes);
   field.type = type_of(bytes.u32(), bytes);
-  if (field.type == PayloadType::object) field.nested = take_fields_v2(bytes, depth + 1);
-  if (field.type == PayloadType::array) take_type_v2(bytes, field.nested.emplace_back(), depth + 1);
+  if (field.type == PayloadType::object) field.nested = take_fields_v2(bytes, fields_left, depth + 1);
+  if (field.type == PayloadType::array)
+    take_type_v2(bytes, add_field(field.nested, fields_left, bytes), fields_left, depth + 1);
 }
 
-std::vector<PayloadField> take_fields_v2(TraceBytes& bytes, unsigned depth) {
+std::vector<PayloadField> take_fields_v2(TraceBytes& bytes, std::size_t& fields_left, unsigned depth) {
   check_depth(depth, bytes);
   constexpr std::uint32_t own_size = 4; // the size counts itself
   std::vector<PayloadField> fields;
@@ -51,44 +58,45 @@ std::vector<PayloadField> take_fields_v2(TraceBytes& bytes, unsigned depth) {
     const std::uint32_t size = bytes.size32();
     if (size < own_size) bytes.fail(TraceFaultKind::small_field);
     TraceBytes row = bytes.part(size - own_size);
-    PayloadField& field = fields.emplace_back();
+    PayloadField& field = add_field(fields, fields_left, row);
     field.name = row.utf16_text();
-    take_type_v2(row, field, depth);
+    take_type_v2(row, field, fields_left, depth);
   }
   return fields;
 }
 
 // Version 6: count, then { size, name, type }.
-std::vector<PayloadField> take_fields_v6(TraceBytes& bytes, unsigned depth);
+std::vector<PayloadField> take_fields_v6(TraceBytes& bytes, std::size_t& fields_left, unsigned depth);
 
-void take_type_v6(TraceBytes& bytes, PayloadField& field, unsigned depth) {
+void take_type_v6(TraceBytes& bytes, PayloadField& field, std::size_t& fields_left, unsigned depth) {
   check_depth(depth, bytes);
   field.type = type_of(bytes.u8(), bytes);
-  if (has_element(field.type)) take_type_v6(bytes, field.nested.emplace_back(), depth + 1);
+  if (has_element(field.type))
+    take_type_v6(bytes, add_field(field.nested, fields_left, bytes), fields_left, depth + 1);
   if (field.type == PayloadType::fixed_array) field.count = bytes.u16();
-  if (field.type == PayloadType::object) field.nested = take_fields_v6(bytes, depth + 1);
+  if (field.type == PayloadType::object) field.nested = take_fields_v6(bytes, fields_left, depth + 1);
 }
 
-std::vector<PayloadField> take_fields_v6(TraceBytes& bytes, unsigned depth) {
+std::vector<PayloadField> take_fields_v6(TraceBytes& bytes, std::size_t& fields_left, unsigned depth) {
   check_depth(depth, bytes);
   std::vector<PayloadField> fields;
   for (std::uint16_t left = bytes.u16(); left != 0; --left) {
     TraceBytes row = bytes.part(bytes.u16());
-    PayloadField& field = fields.emplace_back();
+    PayloadField& field = add_field(fields, fields_left, row);
     field.name = row.utf8_text();
-    take_type_v6(row, field, depth);
+    take_type_v6(row, field, fields_left, depth);
   }
   return fields;
 }
 
-void take_tags_v5(TraceBytes& bytes, symbols::EventType& type) {
+void take_tags_v5(TraceBytes& bytes, symbols::EventType& type, std::size_t& fields_left) {
   constexpr std::uint8_t opcode_tag = 1, fields_tag = 2;
   while (!bytes.at_end()) {
     const std::uint32_t size = bytes.size32();
     const std::uint8_t kind = bytes.u8();
     TraceBytes tag = bytes.part(size);
     if (kind == opcode_tag) type.opcode = tag.u8();
-    if (kind == fields_tag) type.fields = take_fields_v2(tag, 0);
+    if (kind == fields_tag) type.fields = take_fields_v2(tag, fields_left, 0);
   }
 }
 
@@ -126,7 +134,7 @@ void take_optional_v6(TraceBytes bytes, symbols::EventType& type) {
 
 } // namespace
 
-symbols::EventType read_metadata_event(TraceBytes payload) {
+symbols::EventType read_metadata_event(TraceBytes payload, std::size_t& fields_left) {
   symbols::EventType type;
   type.id = payload.u32();
   type.provider = payload.utf16_text();
@@ -135,26 +143,30 @@ symbols::EventType read_metadata_event(TraceBytes payload) {
   type.keywords = payload.u64();
   type.version = payload.u32();
   type.level = payload.u32();
+  const std::size_t had = fields_left;
   try {
-    type.fields = take_fields_v1(payload, 0);
-    take_tags_v5(payload, type);
+    type.fields = take_fields_v1(payload, fields_left, 0);
+    take_tags_v5(payload, type, fields_left);
   } catch (const TraceFault& error) {
+    fields_left = had;
     type.fields.clear();
     type.fields_fault = error.what();
   }
   return type;
 }
 
-symbols::EventType read_metadata_row(TraceBytes row) {
+symbols::EventType read_metadata_row(TraceBytes row, std::size_t& fields_left) {
   symbols::EventType type;
   type.id = row.var32();
   type.provider = row.utf8_text();
   type.event_id = row.var32();
   type.name = row.utf8_text();
   TraceBytes fields = row;
+  const std::size_t had = fields_left;
   try {
-    type.fields = take_fields_v6(fields, 0);
+    type.fields = take_fields_v6(fields, fields_left, 0);
   } catch (const TraceFault& error) {
+    fields_left = had;
     type.fields.clear();
     type.fields_fault = error.what();
   }

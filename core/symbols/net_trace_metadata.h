@@ -8,10 +8,11 @@
 namespace clr {
 
 // Reads the payload of a metadata event of versions 4 and 5. Throws TraceFault when provider, ids or version
-// are cut. When only the fields are damaged, `fields_fault` says so.
-symbols::EventType read_metadata_event(TraceBytes payload);
+// are cut. When only the fields are damaged or more than `fields_left`, `fields_fault` says so, and the type
+// has none. Takes from `fields_left` the number of fields that the type has, those of nested ones included.
+symbols::EventType read_metadata_event(TraceBytes payload, std::size_t& fields_left);
 // Reads a metadata row of version 6. The same faults.
-symbols::EventType read_metadata_row(TraceBytes row);
+symbols::EventType read_metadata_row(TraceBytes row, std::size_t& fields_left);
 
 struct TraceThread {
   std::uint64_t index = 0;

@@ -26,6 +26,21 @@ std::optional<Number> parse_number(std::string_view text) {
   return value;
 }
 
+// Owners are found by their hash: the texts of a symbol file can be long, and equal up to their ends.
+struct OwnerHash {
+  std::size_t operator()(const SampleOwner& owner) const {
+    std::size_t hash = owner.line;
+    for (const std::string_view text :
+         {std::string_view(owner.function), std::string_view(owner.module), std::string_view(owner.file)})
+      hash = hash * 31 + std::hash<std::string_view>()(text);
+    return hash;
+  }
+};
+
+std::size_t size_of(const SampleOwner& owner) {
+  return sizeof(ProfileRow) + owner.function.size() + owner.module.size() + owner.file.size();
+}
+
 } // namespace
 
 std::optional<symbols::Sample> symbols::Profile::parse(std::string_view line, std::size_t number) {
@@ -66,23 +81,38 @@ bool symbols::Profile::add(const symbols::Sample& sample) {
                         : count_in(counts_, sample.address);
 }
 
-std::vector<ProfileRow> symbols::Profile::rows(const OwnerOf& owner_of,
-                                               const std::function<bool(std::size_t)>& progress) const {
-  std::map<SampleOwner, std::uint64_t> owners;
-  std::size_t done = 0;
+symbols::Profile::Report symbols::Profile::rows(const OwnerOf& owner_of,
+                                                const std::function<bool(std::size_t)>& progress) const {
+  std::unordered_map<SampleOwner, std::uint64_t, OwnerHash> owners;
+  Report report;
+  std::size_t done = 0, room = max_row_bytes;
   bool going = true;
   const auto take = [&](Address address, std::optional<double> seconds, std::uint64_t count) {
     going = progress(done++);
-    if (going) owners[owner_of(address, seconds)] += count;
+    if (!going) return;
+    SampleOwner owner = owner_of(address, seconds);
+    if (const auto known = owners.find(owner); known != owners.end()) {
+      known->second += count;
+    } else if (const std::size_t size = size_of(owner); size <= room) {
+      room -= size;
+      owners.emplace(std::move(owner), count);
+    } else {
+      report.left_out += count;
+    }
   };
   for (auto at = counts_.begin(); going && at != counts_.end(); ++at)
     take(at->first, std::nullopt, at->second);
   for (auto at = timed_.begin(); going && at != timed_.end(); ++at)
     take(at->first.first, at->first.second, at->second);
-  std::vector<ProfileRow> rows;
-  for (auto& [owner, count] : owners) rows.push_back({count, owner});
-  std::ranges::stable_sort(rows, std::greater(), &ProfileRow::count);
-  return rows;
+  report.rows.reserve(owners.size());
+  while (!owners.empty()) {
+    auto owner = owners.extract(owners.begin());
+    report.rows.push_back({owner.mapped(), std::move(owner.key())});
+  }
+  std::ranges::sort(report.rows, [](const ProfileRow& a, const ProfileRow& b) {
+    return a.count != b.count ? a.count > b.count : a.owner < b.owner;
+  });
+  return report;
 }
 
 std::string_view to_string(ProfileFault kind) {

@@ -59,6 +59,11 @@ public:
   static constexpr std::size_t max_line = 4096; // bytes
   // Limit of the number of different addresses (with different times, when times are given).
   static constexpr std::size_t max_samples = 1u << 26;
+  // Bytes of the rows, with the texts of their owners: half a million rows with names of usual length.
+  static constexpr std::size_t max_row_bytes = 1u << 27;
+  // Bytes of the name of a function, and of a path, that a caller of rows() should give: more than real ones
+  // have. Names in symbol files can have 64 KB.
+  static constexpr std::size_t max_owner_name = 4096;
 
   // Reads one line of a file of samples: "ADDRESS [COUNT [SECONDS]]", the address in hexadecimal with or
   // without 0x. Nothing for an empty line, for a comment (#...), and for a malformed line, which is counted.
@@ -70,11 +75,14 @@ public:
   std::uint64_t total() const { return total_; }
   std::size_t distinct() const { return counts_.size() + timed_.size(); }
 
+  struct Report {
+    std::vector<ProfileRow> rows;
+    std::uint64_t left_out = 0; // samples for whose owners there was no room
+  };
   // Rows by count, the largest first. Calls `owner_of` once for each different sample. `progress` gets the
   // number of samples that are done; when it returns false, the rows cover only those.
   using OwnerOf = std::function<SampleOwner(Address, std::optional<double> seconds)>;
-  std::vector<ProfileRow> rows(const OwnerOf& owner_of,
-                               const std::function<bool(std::size_t)>& progress) const;
+  Report rows(const OwnerOf& owner_of, const std::function<bool(std::size_t)>& progress) const;
 
 private:
   std::unordered_map<Address, std::uint64_t> counts_;

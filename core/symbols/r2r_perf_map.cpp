@@ -23,27 +23,21 @@ bool is_letter(char c) {
 
 class R2rPerfMapReader {
 public:
-  R2rPerfMapReader(std::span<const std::byte> text, const std::string& name) : lines_(text), name_(name) {}
+  R2rPerfMapReader(std::span<const std::byte> text, const std::string& name)
+      : lines_(text), name_(name), builder_(SymbolSpace::image, fmt::format("R2R perf map {}", name)) {}
 
   R2rPerfMap read() {
     while (const auto line = lines_.next()) {
       record(*line);
       if (lines_.unfinished()) malformed(R2rPerfMapFault::no_line_end);
     }
-    const std::string identity = map_.header.signature ? digits_of(*map_.header.signature) : std::string();
-    SymbolTableBuilder builder(SymbolSpace::image, fmt::format("R2R perf map {}", name_), identity);
-    for (const Row& row : rows_) builder.add(row.rva, row.length, row.name);
-    map_.symbols = builder.build();
-    map_.dropped = builder.dropped();
+    if (map_.header.signature) builder_.identify(digits_of(*map_.header.signature)); // it may come last
+    map_.symbols = builder_.build();
+    map_.dropped = builder_.dropped();
     return std::move(map_);
   }
 
 private:
-  struct Row {
-    std::uint64_t rva = 0, length = 0;
-    std::string_view name;
-  };
-
   void malformed(R2rPerfMapFault what) { map_.malformed.count(what, lines_.number()); }
 
   void record(std::string_view line) {
@@ -62,7 +56,7 @@ private:
     if (line.empty()) return malformed(R2rPerfMapFault::no_name);
     if (length.value == 0) return malformed(R2rPerfMapFault::no_code);
     if (rva.value + length.value > std::uint64_t{1} << 32) return malformed(R2rPerfMapFault::past_end);
-    rows_.push_back({rva.value, length.value, line});
+    builder_.add(rva.value, length.value, line);
   }
 
   template<typename T>
@@ -113,7 +107,7 @@ private:
   MapLines lines_;
   const std::string& name_;
   R2rPerfMap map_;
-  std::vector<Row> rows_; // kept until the end, because the signature, which the table needs, may come last
+  SymbolTableBuilder builder_;
 };
 
 } // namespace

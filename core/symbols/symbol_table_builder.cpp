@@ -6,14 +6,16 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <numeric>
 #include <queue>
 
 namespace clr {
 namespace {
 
-// Limit of the rows of one layer. Overlaps cut n rows into at most 2 n pieces, and lines and functions cut
-// each other, so the entries of a full builder fit into a table.
-constexpr std::size_t max_rows = max_symbol_entries / 4;
+// Limit of the rows of one layer: 256 MB of them, ten times as many as services have methods that are
+// compiled again and again. Overlaps cut n rows into at most 2 n pieces, and lines and functions cut each
+// other, so the entries of a full builder fit into a table.
+constexpr std::size_t max_rows = 1u << 23;
 constexpr std::size_t entries_alignment = 64; // two or more entries lie in one cache line
 
 struct BuiltEntry {
@@ -54,11 +56,6 @@ std::size_t aligned(std::size_t size) {
 }
 
 } // namespace
-
-struct SymbolTableBuilder::Piece {
-  std::uint64_t begin = 0, end = 0;
-  const Row* row = nullptr;
-};
 
 SymbolTableBuilder::SymbolTableBuilder(SymbolSpace space, std::string_view made_from,
                                        std::string_view identity)
@@ -122,90 +119,141 @@ bool SymbolTableBuilder::add_line(std::uint64_t address, std::uint64_t size, Nam
   return true;
 }
 
-// Sweeps over the addresses; `open` holds the rows that have begun, the one that was added last on top.
-std::vector<SymbolTableBuilder::Piece> SymbolTableBuilder::flatten(const std::vector<Row>& rows) {
-  std::vector<const Row*> order;
-  order.reserve(rows.size());
-  for (const Row& row : rows) order.push_back(&row);
-  std::ranges::stable_sort(order, {}, [](const Row* row) { return row->address; });
-
-  std::vector<Piece> pieces;
-  pieces.reserve(rows.size());
-  std::priority_queue<const Row*> open; // rows are stored in the order in which they were added
-  std::uint64_t at = 0;
-  for (std::size_t next = 0;;) {
-    while (!open.empty() && open.top()->address + open.top()->size <= at) open.pop();
-    if (open.empty()) {
-      if (next == order.size()) return pieces;
-      at = order[next]->address;
-    }
-    for (; next < order.size() && order[next]->address == at; ++next) open.push(order[next]);
-    const Row* top = open.top();
-    std::uint64_t end = top->address + top->size;
-    if (next < order.size()) end = std::min(end, order[next]->address);
-    if (!pieces.empty() && pieces.back().row == top && pieces.back().end == at)
-      pieces.back().end = end;
-    else
-      pieces.push_back({at, end, top});
-    at = end;
+// The parts of the rows of one layer that no later row covers, one after the other by address. `open_` holds
+// the rows that have begun, the one that was added last on top.
+class SymbolTableBuilder::Sweep {
+public:
+  Sweep(const std::vector<Row>& rows, const std::vector<std::uint32_t>& order) : rows_(rows), order_(order) {
+    next();
   }
-}
 
-std::shared_ptr<const SymbolTable> SymbolTableBuilder::build() {
-  const std::vector<Piece> functions = flatten(functions_), lines = flatten(lines_);
+  bool done() const { return row_ == nullptr; }
+  std::uint64_t begin() const { return begin_; }
+  std::uint64_t end() const { return end_; }
+  const Row& row() const { return *row_; }
 
-  std::vector<bool> shown(functions_.size());
-  for (const Piece& piece : functions) shown[static_cast<std::size_t>(piece.row - functions_.data())] = true;
-  dropped_.covered += static_cast<std::size_t>(std::ranges::count(shown, false));
-
-  std::vector<BuiltEntry> entries;
-  entries.reserve(functions.size() + lines.size());
-  std::uint64_t at = 0;
-  for (auto function = functions.begin(), line = lines.begin();;) {
-    if (function != functions.end() && function->end <= at) {
-      ++function;
-      continue;
+  void next() {
+    row_ = nullptr;
+    while (open_next()) {
+      const Row& top = rows_[open_.top()];
+      if (row_ != nullptr && (row_ != &top || at_ != end_)) return;
+      if (row_ == nullptr) begin_ = at_;
+      row_ = &top;
+      end_ = top.address + top.size;
+      if (next_ < order_.size()) end_ = std::min(end_, rows_[order_[next_]].address);
+      at_ = end_;
     }
-    if (line != lines.end() && line->end <= at) {
-      ++line;
-      continue;
+  }
+
+private:
+  // Opens the rows that begin where the sweep is, which goes on to the next one when none is open. False at
+  // the end of all.
+  bool open_next() {
+    while (!open_.empty() && rows_[open_.top()].address + rows_[open_.top()].size <= at_) open_.pop();
+    if (open_.empty()) {
+      if (next_ == order_.size()) return false;
+      at_ = rows_[order_[next_]].address;
     }
-    const bool more_functions = function != functions.end(), more_lines = line != lines.end();
-    if (!more_functions && !more_lines) break;
-    const std::uint64_t function_begin = more_functions ? std::max(at, function->begin) : ~std::uint64_t{0};
-    const std::uint64_t line_begin = more_lines ? std::max(at, line->begin) : ~std::uint64_t{0};
-    at = std::min(function_begin, line_begin);
-    const bool in_function = function_begin == at && more_functions, in_line = line_begin == at && more_lines;
-    std::uint64_t end = ~std::uint64_t{0};
-    if (more_functions) end = std::min(end, in_function ? function->end : function->begin);
-    if (more_lines) end = std::min(end, in_line ? line->end : line->begin);
-    BuiltEntry entry{.address = at, .size = static_cast<std::uint32_t>(end - at)};
+    for (; next_ < order_.size() && rows_[order_[next_]].address == at_; ++next_) open_.push(order_[next_]);
+    return true;
+  }
+
+  const std::vector<Row>& rows_;
+  const std::vector<std::uint32_t>& order_;
+  std::priority_queue<std::uint32_t> open_; // rows are stored in the order in which they were added
+  std::size_t next_ = 0;
+  std::uint64_t at_ = 0, begin_ = 0, end_ = 0;
+  const Row* row_ = nullptr;
+};
+
+// The entries of functions and lines together, one after the other by address. Made twice, once to count
+// them, and never kept: there can be more of them than of rows.
+class SymbolTableBuilder::Merge {
+public:
+  Merge(Sweep functions, Sweep lines) : functions_(std::move(functions)), lines_(std::move(lines)) {}
+
+  // Calls `take` with each entry, and `show` with the row of each function that is in one.
+  template<typename Take, typename Show>
+  void each(Take take, Show show) {
+    std::optional<BuiltEntry> last;
+    while (const auto entry = next(show)) {
+      if (last && last->continued_by(*entry)) {
+        last->size += entry->size;
+        continue;
+      }
+      if (last) take(*last);
+      last = entry;
+    }
+    if (last) take(*last);
+  }
+
+private:
+  template<typename Show>
+  std::optional<BuiltEntry> next(Show& show) {
+    while (!functions_.done() && functions_.end() <= at_) functions_.next();
+    while (!lines_.done() && lines_.end() <= at_) lines_.next();
+    constexpr std::uint64_t never = ~std::uint64_t{0};
+    const bool more_functions = !functions_.done(), more_lines = !lines_.done();
+    if (!more_functions && !more_lines) return std::nullopt;
+    const std::uint64_t function_begin = more_functions ? std::max(at_, functions_.begin()) : never;
+    const std::uint64_t line_begin = more_lines ? std::max(at_, lines_.begin()) : never;
+    at_ = std::min(function_begin, line_begin);
+    const bool in_function = function_begin == at_ && more_functions,
+               in_line = line_begin == at_ && more_lines;
+    std::uint64_t end = never;
+    if (more_functions) end = std::min(end, in_function ? functions_.end() : functions_.begin());
+    if (more_lines) end = std::min(end, in_line ? lines_.end() : lines_.begin());
+    BuiltEntry entry{.address = at_, .size = static_cast<std::uint32_t>(end - at_)};
     if (in_function) {
-      entry.into = static_cast<std::uint32_t>(at - function->row->address);
-      entry.function = function->row->function;
+      const Row& function = functions_.row();
+      show(function);
+      entry.into = static_cast<std::uint32_t>(at_ - function.address);
+      entry.function = function.function;
     }
-    const bool hidden = in_line && in_function && line->row->order < function->row->order;
+    const bool hidden = in_line && in_function && lines_.row().order < functions_.row().order;
     if (in_line || in_function) {
-      const Row& source = in_line && !hidden ? *line->row : *function->row;
+      const Row& source = in_line && !hidden ? lines_.row() : functions_.row();
       entry.file = source.file;
       entry.line = source.line;
     }
-    if (!entries.empty() && entries.back().continued_by(entry))
-      entries.back().size += entry.size;
-    else
-      entries.push_back(entry);
-    at = end;
+    at_ = end;
+    return entry;
   }
 
+  Sweep functions_, lines_;
+  std::uint64_t at_ = 0;
+};
+
+std::vector<std::uint32_t> SymbolTableBuilder::by_address(const std::vector<Row>& rows) {
+  std::vector<std::uint32_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::sort(order, {}, [&](std::uint32_t row) { return rows[row].address; });
+  return order;
+}
+
+std::shared_ptr<const SymbolTable> SymbolTableBuilder::build() {
+  interned_ = decltype(interned_)(0, Hash{strings_.get()}, Equal{strings_.get()});
+  const std::vector<std::uint32_t> functions = by_address(functions_), lines = by_address(lines_);
+  const auto merge = [&] { return Merge(Sweep(functions_, functions), Sweep(lines_, lines)); };
+
+  std::vector<bool> shown(functions_.size());
+  std::size_t count = 0;
+  std::uint64_t first = 0, last = 0;
+  merge().each(
+      [&](const BuiltEntry& entry) {
+        if (count++ == 0) first = entry.address;
+        last = entry.address;
+      },
+      [&](const Row& row) { shown[static_cast<std::size_t>(&row - functions_.data())] = true; });
+  dropped_.covered += static_cast<std::size_t>(std::ranges::count(shown, false));
+
   SymbolFileHeader header{.space = space_, .made_from = made_from_, .identity = identity_};
-  const std::uint64_t first = entries.empty() ? 0 : entries.front().address;
-  const std::uint64_t last = entries.empty() ? 0 : entries.back().address;
   // Small addresses are stored unchanged, so a table of RVAs shows RVAs.
   header.base = last <= 0xffff'ffffu ? 0 : first;
   const std::uint64_t span = last - header.base;
   header.address_size = span <= 0xffff'ffffu ? 4 : 8;
-  while ((span >> header.shift) >= std::max<std::size_t>(entries.size(), 1)) ++header.shift;
-  header.entry_count = entries.size();
+  while ((span >> header.shift) >= std::max<std::size_t>(count, 1)) ++header.shift;
+  header.entry_count = count;
   header.directory_count = (span >> header.shift) + 2;
   header.entries_start = symbol_file_header_size;
   header.directory_start = aligned(header.entries_start + header.entry_count * header.entry_size());
@@ -215,29 +263,31 @@ std::shared_ptr<const SymbolTable> SymbolTableBuilder::build() {
 
   Output out(header.file_size);
   out.append(write_symbol_file_header(header));
+  std::vector<std::uint32_t> directory(static_cast<std::size_t>(header.directory_count),
+                                       static_cast<std::uint32_t>(count));
+  std::size_t written = 0, bucket = 0;
   out.seek(header.entries_start);
-  for (const BuiltEntry& entry : entries) {
-    const std::uint64_t offset = entry.address - header.base;
-    if (header.address_size == 8)
-      out.integer(offset);
-    else
-      out.integer(static_cast<std::uint32_t>(offset));
-    for (const std::uint32_t value : {entry.size, entry.into, entry.function, entry.file, entry.line})
-      out.integer(value);
-    for (const std::uint32_t name : {entry.function, entry.file})
-      out.integer(static_cast<std::uint16_t>(std::strlen(strings_->data() + name)));
-  }
+  merge().each(
+      [&](const BuiltEntry& entry) {
+        const std::uint64_t offset = entry.address - header.base;
+        while (bucket <= offset >> header.shift) directory[bucket++] = static_cast<std::uint32_t>(written);
+        ++written;
+        if (header.address_size == 8)
+          out.integer(offset);
+        else
+          out.integer(static_cast<std::uint32_t>(offset));
+        for (const std::uint32_t value : {entry.size, entry.into, entry.function, entry.file, entry.line})
+          out.integer(value);
+        for (const std::uint32_t name : {entry.function, entry.file})
+          out.integer(static_cast<std::uint16_t>(std::strlen(strings_->data() + name)));
+      },
+      [](const Row&) {});
   out.seek(header.directory_start);
-  std::uint32_t below = 0;
-  for (std::uint64_t bucket = 0; bucket + 1 < header.directory_count; ++bucket) {
-    while (below < entries.size() && (entries[below].address - header.base) >> header.shift < bucket) ++below;
-    out.integer(below);
-  }
-  out.integer(static_cast<std::uint32_t>(entries.size()));
+  for (const std::uint32_t below : directory) out.integer(below);
   out.append(std::as_bytes(std::span(*strings_)));
 
-  functions_.clear();
-  lines_.clear();
+  functions_ = {};
+  lines_ = {};
   return SymbolTable::of_bytes(out.take(), {});
 }
 

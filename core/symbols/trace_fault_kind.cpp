@@ -6,6 +6,10 @@ std::string_view to_string(TraceFaultKind kind) {
   switch (kind) {
   case TraceFaultKind::impossible_code:
     return "a method's code has no possible place";
+  case TraceFaultKind::many_events:
+    return "more events of code than are kept";
+  case TraceFaultKind::lost_text:
+    return "a name or path is not whole: it is too long, or there are more than are kept";
   case TraceFaultKind::many_processes:
     return "more processes than a trace can have";
   case TraceFaultKind::pointer_size:
@@ -46,14 +50,20 @@ std::string_view to_string(TraceFaultKind kind) {
     return "an event's thread is not described";
   case TraceFaultKind::missing_stack:
     return "an event's stack is not there";
+  case TraceFaultKind::many_stacks:
+    return "more stacks than can be between two sequence points";
   case TraceFaultKind::unknown_field_type:
     return "a field's type code is not known";
   case TraceFaultKind::deep_fields:
     return "fields are nested too deep";
+  case TraceFaultKind::many_fields:
+    return "more fields than the events of a trace can have";
   case TraceFaultKind::small_field:
     return "a field is smaller than its size";
   case TraceFaultKind::unknown_label:
     return "a label's kind is not known";
+  case TraceFaultKind::many_faults:
+    return "so many parts are damaged that the rest is not used";
   }
   return "";
 }

@@ -8,6 +8,8 @@ namespace clr {
 
 enum class TraceFaultKind : std::uint8_t {
   impossible_code,
+  many_events,
+  lost_text,
   many_processes,
   pointer_size,
   many_properties,
@@ -28,10 +30,13 @@ enum class TraceFaultKind : std::uint8_t {
   unknown_event_type,
   unknown_thread,
   missing_stack,
+  many_stacks,
   unknown_field_type,
   deep_fields,
+  many_fields,
   small_field,
   unknown_label,
+  many_faults,
 };
 // A fixed text, for instance "a size is negative".
 std::string_view to_string(TraceFaultKind kind);

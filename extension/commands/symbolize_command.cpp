@@ -2,6 +2,7 @@
 #include "core/memory/error.h"
 #include "core/memory/path_map.h"
 #include "core/memory/text_lines.h"
+#include "core/memory/utf8.h"
 #include "core/report/json.h"
 #include "core/report/packed_core.h"
 #include "core/runtime/symbol_answer.h"
@@ -78,12 +79,16 @@ private:
       return false;
     });
     const std::size_t all = profile_.distinct();
-    const std::vector<ProfileRow> rows = profile_.rows(
+    const symbols::Profile::Report report = profile_.rows(
         [&](Address address, std::optional<double> seconds) { return owner_of(address, seconds); },
         [&](std::size_t done) {
           out_->progress("symbolize", done, all);
           return !out_->interrupted();
         });
+    if (report.left_out != 0)
+      out_->warning(fmt::format("{} samples are left out: there is no room for the names of their code",
+                                report.left_out));
+    const std::vector<ProfileRow>& rows = report.rows;
     const std::size_t shown = std::min(top_, rows.size());
     JsonList list([&](std::string_view text) { out_->write(text); });
     if (!json_) out_->line("{:>10} {:>7}  {}", "count", "percent", "function");
@@ -175,7 +180,12 @@ private:
   }
 
   static SampleOwner of_file(const AddedName& found) {
-    SampleOwner owner{.function = std::string(found.function), .module = {}, .file = std::string(found.file)};
+    const auto cut = [](std::string_view text) {
+      return std::string(text.size() <= symbols::Profile::max_owner_name
+                             ? text
+                             : without_cut_end(text.substr(0, symbols::Profile::max_owner_name)));
+    };
+    SampleOwner owner{.function = cut(found.function), .module = {}, .file = cut(found.file)};
     owner.line = found.line;
     return owner;
   }

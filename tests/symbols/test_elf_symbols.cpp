@@ -5,6 +5,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <bit>
 #include <fcntl.h>
 #include <gelf.h>
 #include <link.h>
@@ -104,6 +105,160 @@ constexpr unsigned char global_function = GELF_ST_INFO(STB_GLOBAL, STT_FUNC),
                         object = GELF_ST_INFO(STB_GLOBAL, STT_OBJECT);
 
 } // namespace
+
+namespace {
+
+// A 64-bit file of these sections, as bytes; what libelf would not write. Section 1 is code, 0x100 bytes at
+// 0x1000.
+struct RawSection {
+  std::string name, content;
+  std::uint32_t type = SHT_PROGBITS;
+  std::uint64_t flags = 0;
+  std::uint32_t link = 0;
+};
+
+std::string raw_bytes(const auto& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+std::string raw_elf(std::vector<RawSection> sections) {
+  sections.insert(
+      sections.begin(),
+      {RawSection{.name = "", .content = "", .type = SHT_NULL},
+       RawSection{.name = ".text", .content = "", .type = SHT_NOBITS, .flags = SHF_ALLOC | SHF_EXECINSTR}});
+  std::string names;
+  std::vector<std::uint32_t> name_offsets;
+  sections.push_back({.name = ".shstrtab", .content = "", .type = SHT_STRTAB});
+  for (const RawSection& each : sections) {
+    name_offsets.push_back(static_cast<std::uint32_t>(names.size()));
+    names += each.name + '\0';
+  }
+  sections.back().content = names;
+  std::string body, headers;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const RawSection& each = sections[i];
+    body.resize((body.size() + 7) / 8 * 8);
+    Elf64_Shdr header{};
+    header.sh_name = name_offsets[i];
+    header.sh_type = each.type;
+    header.sh_flags = each.flags;
+    header.sh_addr = i == 1 ? 0x1000 : 0;
+    header.sh_offset = each.type == SHT_NULL ? 0 : sizeof(Elf64_Ehdr) + body.size();
+    header.sh_size = i == 1 ? 0x100 : each.content.size();
+    header.sh_link = each.link;
+    header.sh_addralign = i == 0 ? 0 : 1;
+    header.sh_entsize = each.type == SHT_SYMTAB ? sizeof(Elf64_Sym) : 0;
+    headers += raw_bytes(header);
+    body += each.content;
+  }
+  body.resize((body.size() + 7) / 8 * 8);
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_type = ET_DYN;
+  header.e_machine = EM_X86_64;
+  header.e_version = EV_CURRENT;
+  header.e_ehsize = sizeof header;
+  header.e_shoff = sizeof header + body.size();
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = static_cast<Elf64_Half>(sections.size());
+  header.e_shstrndx = static_cast<Elf64_Half>(sections.size() - 1);
+  return raw_bytes(header) + body + headers;
+}
+
+std::string raw_function(std::uint32_t name, std::uint64_t address, std::uint64_t size = 1) {
+  Elf64_Sym symbol{};
+  symbol.st_name = name;
+  symbol.st_info = global_function;
+  symbol.st_shndx = 1;
+  symbol.st_value = address;
+  symbol.st_size = size;
+  return raw_bytes(symbol);
+}
+
+ElfSymbolSource read_raw(const std::vector<RawSection>& sections, const std::function<bool()>& stop = {}) {
+  const std::string bytes = raw_elf(sections);
+  // libelf reads records in place where they are aligned, as those of a file that was read are.
+  std::vector<std::uint64_t> aligned((bytes.size() + 7) / 8);
+  std::memcpy(aligned.data(), bytes.data(), bytes.size());
+  return read_elf_symbols(std::as_bytes(std::span(aligned)).first(bytes.size()), "x.so", stop);
+}
+
+const std::string two_names("\0f\0g\0", 5);
+
+} // namespace
+
+TEST_CASE("Of several tables of symbols the first is read", "[elf]") {
+  std::vector<RawSection> sections{{.name = ".strtab", .content = two_names, .type = SHT_STRTAB}};
+  sections.push_back({.name = ".symtab", .content = raw_function(1, 0x1000), .type = SHT_SYMTAB, .link = 2});
+  sections.push_back({.name = ".symtab", .content = raw_function(3, 0x1010), .type = SHT_SYMTAB, .link = 2});
+  const ElfSymbolSource source = read_raw(sections);
+  CHECK(source.functions == 1);
+  CHECK(at(*source.symbols, 0x1000) == "f");
+  CHECK(at(*source.symbols, 0x1010) == "-");
+  CHECK(source.note.empty());
+}
+
+TEST_CASE("Names that do not end are no names, and are not searched for their ends one by one", "[elf]") {
+  constexpr std::uint32_t count = 200'000, length = 4'000'000;
+  std::string symbols = raw_function(1, 0x1000);
+  for (std::uint32_t i = 0; i < count; ++i) symbols += raw_function(5 + i, 0x1010);
+  const ElfSymbolSource source =
+      read_raw({{.name = ".strtab", .content = two_names + std::string(length, 'x'), .type = SHT_STRTAB},
+                {.name = ".symtab", .content = symbols, .type = SHT_SYMTAB, .link = 2}});
+  CHECK(source.functions == 1);
+  CHECK(at(*source.symbols, 0x1000) == "f");
+  CHECK(at(*source.symbols, 0x1010) == "-");
+}
+
+TEST_CASE("Names that share their ends have one room, and what is beyond it is counted", "[elf]") {
+  constexpr std::size_t each = max_symbol_name + 1, fit = max_elf_names / each, more = 100;
+  std::string symbols;
+  for (std::uint32_t i = 0; i < fit + more; ++i) symbols += raw_function(1 + i, 0x1000 + i);
+  const std::string names = '\0' + std::string(each + fit + more, 'x') + '\0';
+  const ElfSymbolSource source =
+      read_raw({{.name = ".strtab", .content = names, .type = SHT_STRTAB},
+                {.name = ".symtab", .content = symbols, .type = SHT_SYMTAB, .link = 2}});
+  CHECK(source.functions == fit);
+  CHECK(source.dropped.no_room == more);
+}
+
+TEST_CASE("An ELF file is read until somebody stops it", "[elf]") {
+  std::size_t asked = 0;
+  const auto fault = fault_of([&] {
+    read_raw({{.name = ".strtab", .content = two_names, .type = SHT_STRTAB},
+              {.name = ".symtab", .content = raw_function(1, 0x1000), .type = SHT_SYMTAB, .link = 2}},
+             [&] { return ++asked == 1; });
+  });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::interrupted);
+  CHECK(std::string(fault->what()) == "x.so: interrupted");
+  CHECK(asked == 1);
+}
+
+TEST_CASE("Debug information that expands to too much gives no lines, and this is told", "[elf]") {
+  Elf64_Chdr large{};
+  large.ch_type = ELFCOMPRESS_ZLIB;
+  large.ch_size = max_elf_expanded + 1;
+  large.ch_addralign = 1;
+  const std::string gnu = "ZLIB" + std::string("\1\0\0\0\0\0\0\0", 8) + std::string(8, 'x');
+  const std::string told =
+      "its debug information has more than 536870912 bytes when it is expanded: lines are left out";
+  const auto read = [](const RawSection& section) {
+    const ElfSymbolSource source =
+        read_raw({{.name = ".strtab", .content = two_names, .type = SHT_STRTAB},
+                  {.name = ".symtab", .content = raw_function(1, 0x1000), .type = SHT_SYMTAB, .link = 2},
+                  section});
+    CHECK(source.functions == 1);
+    return source.note;
+  };
+  CHECK(read({.name = ".debug_info",
+              .content = raw_bytes(large) + std::string(64, 'x'),
+              .flags = SHF_COMPRESSED}) == told);
+  CHECK(read({.name = ".zdebug_line", .content = gnu}) == told);
+}
 
 TEST_CASE("This program's own functions and lines", "[elf]") {
   CHECK(marked_function(4) == 10);

@@ -1,5 +1,6 @@
 // jitdump files in both byte orders: every kind of record, files that end within a record, and wrong sizes.
 #include "core/symbols/jit_dump.h"
+#include "tests/symbols/colliding_keys.h"
 #include "tests/symbols/jit_dump_builder.h"
 #include "tests/symbols/symbol_samples.h"
 
@@ -229,6 +230,20 @@ TEST_CASE("Many moves of many lines end", "[jitdump]") {
   builder.load(code, 0x20, 1, "A::M()", 0);
   for (std::uint64_t i = 1; i < 1000; ++i) builder.move(code, code + 0x100 * i, 0x20, 1);
   CHECK(read(builder).malformed.count_of(JitDump::many_moves) == 999 - 41);
+}
+
+TEST_CASE("Numbers and places of code that share a bucket of a table are no burden", "[jitdump]") {
+  constexpr std::size_t count = 80'000;
+  const std::uint64_t step = colliding_step(count), far = 1ull << 48;
+  JitDumpBuilder builder(ByteOrder::little);
+  for (std::uint64_t i = 1; i <= count; ++i) builder.debug_info(i * step, {{i * step, 7, "a.cs"}});
+  for (std::uint64_t i = 1; i <= count; ++i) builder.load(i * step, 0x20, i * step, "A::M()", 0);
+  builder.move(5 * step, far, 0x20, 5 * step);
+  const JitDump dump = read(builder);
+  CHECK(dump.records == 2 * count + 1);
+  CHECK(dump.malformed.total() == 0);
+  CHECK(dump.symbols->size() == count + 1);
+  CHECK(whole(*dump.symbols, far, 0x20) == "A::M() a.cs:7");
 }
 
 TEST_CASE("What is no jitdump is refused", "[jitdump]") {

@@ -116,3 +116,9 @@ TEST_CASE("What is no file of symbols is refused", "[load]") {
   REQUIRE(missing);
   CHECK(missing->kind() == ErrorKind::io);
 }
+
+TEST_CASE("Loading an ELF file can be stopped", "[load]") {
+  const auto fault = fault_of([] { load_symbols("/proc/self/exe", [] { return true; }); });
+  REQUIRE(fault);
+  CHECK(fault->kind() == ErrorKind::interrupted);
+}

@@ -1,5 +1,7 @@
 // Which method lies at an address at which time.
 #include "core/symbols/method_store.h"
+#include "core/symbols/symbol_file.h"
+#include "tests/symbols/colliding_keys.h"
 #include "tests/symbols/net_trace_builder.h"
 
 #include <algorithm>
@@ -60,7 +62,7 @@ class Store {
 public:
   Store& add(CodeEventKind kind, TraceTime time, Address start, std::uint32_t size, std::string_view name,
              std::uint64_t id) {
-    CHECK(builder_.add(events_.method(kind, time, start, size, name, id)));
+    CHECK_FALSE(builder_.add(events_.method(kind, time, start, size, name, id)));
     return *this;
   }
   Store& module(TraceTime time, std::uint64_t id, std::string_view path) {
@@ -303,7 +305,7 @@ TEST_CASE("method store: events without names") {
   s.add(load_event, 10, 0x3000, 0x40, "C", 3).add(unload_event, 20, 0x3000, 0x40, "", 3);
   MethodEvent unknown = s.events().method(load_event, 10, 0x4000, 0x40, "", 4);
   unknown.module_id = 0x9000;
-  CHECK(s.builder().add(unknown));
+  CHECK_FALSE(s.builder().add(unknown));
   const MethodStore store = s.finish();
   CHECK(name_at(store, 0x1000, 50) == "app.dll!0x06000001");
   CHECK(name_at(store, 0x2000, 50) == "T.B()");
@@ -330,7 +332,7 @@ TEST_CASE("method store: a module's unload ends its bodies") {
   s.add(load_event, 10, 0x1000, 0x40, "A", 1).add(load_event, 11, 0x2000, 0x40, "B", 2);
   MethodEvent other = s.events().method(load_event, 12, 0x3000, 0x40, "C", 3);
   other.module_id = 0x9000;
-  CHECK(s.builder().add(other));
+  CHECK_FALSE(s.builder().add(other));
   s.unload_module(20, 0x8000);
   s.add(load_event, 30, 0x1010, 0x40, "D", 4).unload_module(40, 0x7777);
   const MethodStore store = s.finish();
@@ -361,16 +363,109 @@ TEST_CASE("method store: modules that a rundown tells were not unloaded") {
 TEST_CASE("method store: ranges that cannot be are refused") {
   Events events;
   MethodStoreBuilder builder;
-  CHECK_FALSE(builder.add(events.method(load_event, 1, 0x1000, 0, "A", 1)));
-  CHECK_FALSE(builder.add(events.method(load_event, 1, 0x1000, 0x8000'0000, "A", 1)));
-  CHECK_FALSE(builder.add(events.method(load_event, 1, UINT64_MAX - 0xf, 0x10, "A", 1)));
-  CHECK(builder.add(events.method(load_event, 1, UINT64_MAX - 0x10, 0x10, "Last", 1)));
-  CHECK(builder.add(events.method(load_event, 1, 0x1000, 0x7fff'ffff, "Huge", 2)));
+  CHECK(builder.add(events.method(load_event, 1, 0x1000, 0, "A", 1)) == TraceFaultKind::impossible_code);
+  CHECK(builder.add(events.method(load_event, 1, 0x1000, 0x8000'0000, "A", 1)) ==
+        TraceFaultKind::impossible_code);
+  CHECK(builder.add(events.method(load_event, 1, UINT64_MAX - 0xf, 0x10, "A", 1)) ==
+        TraceFaultKind::impossible_code);
+  CHECK_FALSE(builder.add(events.method(load_event, 1, UINT64_MAX - 0x10, 0x10, "Last", 1)));
+  CHECK_FALSE(builder.add(events.method(load_event, 1, 0x1000, 0x7fff'ffff, "Huge", 2)));
   const MethodStore store = builder.finish();
   CHECK(store.bodies().size() == 2);
   CHECK(name_at(store, UINT64_MAX - 1, 5) == "T.Last()");
   CHECK(name_at(store, UINT64_MAX, 5) == "-");
   CHECK(name_at(store, 0x8000'0ffe, 5) == "T.Huge()");
+}
+
+TEST_CASE("method store: more events than are kept are refused, each kind by itself") {
+  Events events;
+  MethodStoreBuilder builder(std::make_shared<ByteRoom>(MethodStoreBuilder::max_text), 2);
+  const auto module = [&](CodeEventKind kind) {
+    ModuleEvent event = events.module(1, 0x8000, "/app/app.dll");
+    event.kind = kind;
+    return builder.add(event);
+  };
+  for (unsigned i = 0; i < 2; ++i) {
+    CHECK_FALSE(builder.add(events.method(load_event, 10, 0x1000 + 0x100 * i, 0x40, "A", i)));
+    CHECK_FALSE(module(load_event));
+    CHECK_FALSE(module(unload_event));
+  }
+  CHECK(builder.add(events.method(load_event, 10, 0x3000, 0x40, "B", 9)) == TraceFaultKind::many_events);
+  CHECK(builder.add(events.method(load_event, 10, 0x3000, 0, "B", 9)) == TraceFaultKind::impossible_code);
+  CHECK(module(load_event) == TraceFaultKind::many_events);
+  CHECK(module(rundown_end) == TraceFaultKind::many_events);
+  CHECK(module(unload_event) == TraceFaultKind::many_events);
+  CHECK(builder.finish().bodies().size() == 2);
+}
+
+TEST_CASE("method store: names and paths that are too long") {
+  Store s;
+  const std::string longest(4095, 'p'), longer(4096, 'p'), name(70'000, 'M');
+  CHECK_FALSE(s.builder().add(s.events().module(1, 0x8000, longest)));
+  CHECK(s.builder().add(s.events().module(1, 0x9000, longer)) == TraceFaultKind::lost_text);
+  s.add(load_event, 10, 0x1000, 0x40, "", 1);
+  MethodEvent other = s.events().method(load_event, 10, 0x2000, 0x40, "", 2);
+  other.module_id = 0x9000;
+  CHECK_FALSE(s.builder().add(other));
+  CHECK(s.builder().add(s.events().method(load_event, 10, 0x3000, 0x40, name, 3)) ==
+        TraceFaultKind::lost_text);
+  const MethodStore store = s.finish();
+  CHECK(name_at(store, 0x1000, 20) == longest + "!0x06000001");
+  REQUIRE(store.find(0x2000, 20) != nullptr);
+  CHECK(store.find(0x2000, 20)->name.empty());
+  CHECK(store.find(0x2000, 20)->module_path.empty());
+  CHECK(name_at(store, 0x3000, 20) == ("T." + name).substr(0, max_symbol_name));
+  CHECK(store.lost_names() == 0);
+}
+
+TEST_CASE("method store: all names and paths together have a limit, which stores may share") {
+  Events events;
+  // For "T.A()", "m", and three times "m!0x06000001".
+  const auto room = std::make_shared<ByteRoom>(5 + 1 + 3 * 12);
+  MethodStoreBuilder first(room), second(room);
+  CHECK_FALSE(first.add(events.method(load_event, 10, 0x1000, 0x40, "A", 1)));
+  CHECK_FALSE(first.add(events.method(load_event, 10, 0x2000, 0x40, "A", 2)));
+  CHECK_FALSE(second.add(events.module(1, 0x8000, "m")));
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    MethodEvent unnamed = events.method(load_event, 10, 0x1000 + 0x100 * i, 0x40, "", i);
+    unnamed.token += i;
+    CHECK_FALSE(second.add(unnamed));
+  }
+  const MethodStore numbered = second.finish();
+  CHECK(numbered.bodies().size() == 10);
+  CHECK(numbered.lost_names() == 7);
+  CHECK(name_at(numbered, 0x1200, 20) == "m!0x06000003");
+  CHECK(name_at(numbered, 0x1300, 20) == "");
+
+  // There is no room for the name of the code that takes the first one's place.
+  CHECK(first.add(events.method(load_event, 20, 0x1000, 0x40, "Other", 1)) == TraceFaultKind::lost_text);
+  const MethodStore store = first.finish();
+  CHECK(store.bodies().size() == 3);
+  CHECK(name_at(store, 0x1000, 15) == "T.A()");
+  CHECK(name_at(store, 0x1000, 25) == "");
+  CHECK(name_at(store, 0x2000, 25) == "T.A()");
+  CHECK(store.describe(0x1000, 25, {}) == "0x1000");
+}
+
+TEST_CASE("method store: ids of modules that share a bucket of a table are no burden") {
+  constexpr std::size_t count = 80'000;
+  const std::uint64_t step = colliding_step(count);
+  Events events;
+  MethodStoreBuilder builder;
+  MethodEvent event = events.method(load_event, 10, 0, 0x10, "A", 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    event.start = 0x1000 + 0x10 * i;
+    event.module_id = i * step;
+    if (builder.add(event)) FAIL();
+  }
+  ModuleEvent unload = events.module(20, 7 * step, "");
+  unload.kind = unload_event;
+  CHECK_FALSE(builder.add(unload));
+  const MethodStore store = builder.finish();
+  CHECK(store.bodies().size() == count);
+  CHECK(store.bodies_at({}).size() == count - 1);
+  CHECK(name_at(store, 0x1000 + 0x10 * 7, 19) == "T.A()");
+  CHECK(name_at(store, 0x1000 + 0x10 * 7, 20) == "-");
 }
 
 TEST_CASE("method store: native names") {

@@ -123,6 +123,39 @@ TEST_CASE("trace methods: payloads that are wrong are counted, the rest is used"
   CHECK(name_at(*store, 0x10'0000, 20) == "Ns.Type.Good(int32)");
 }
 
+TEST_CASE("trace methods: beyond many damaged payloads no events are used") {
+  NetTraceBuilder b = begun(4);
+  NetTraceBytes rows;
+  NetTraceBuilder::event_block_header(rows, true);
+  rows.u8(1).var(1).var(10);
+  rows.bytes.resize(rows.size() + 2 * (NetTrace::max_faults + 10)); // as the first, all without payloads
+  b.events({{.metadata = 1, .time = 10, .payload = payload_of({.name = "Good"})}}).event_object(rows);
+  b.events({{.metadata = 1, .time = 15, .payload = payload_of({.start = 0x20'0000})}});
+  const NetTrace trace = NetTrace::of_bytes(b.end().out.bytes, "t");
+  const TraceMethods methods = read_trace_methods(trace);
+  CHECK(methods.trace.complete);
+  CHECK(methods.trace.events == NetTrace::max_faults + 13);
+  CHECK(methods.method_events == 1);
+  CHECK(methods.malformed.count_of(TraceFaultKind::early_end) == NetTrace::max_faults);
+  CHECK(methods.malformed.count_of(TraceFaultKind::many_faults) == 1);
+  CHECK(methods.malformed.total() == NetTrace::max_faults + 1);
+  REQUIRE(methods.of_process({}) != nullptr);
+  CHECK(methods.of_process({})->bodies().size() == 1);
+}
+
+TEST_CASE("trace methods: an event whose path is too long is used and told") {
+  NetTraceBuilder b = begun(4).types({{.id = 7, .event_id = 141}});
+  b.events({{.metadata = 4, .time = 5, .payload = module_payload(0x8000, std::string(5000, 'a'))},
+            {.metadata = 7, .time = 10, .payload = payload_of({.named = false}), .sequence = 2}});
+  const NetTrace trace = NetTrace::of_bytes(b.end().out.bytes, "t");
+  const TraceMethods methods = read_trace_methods(trace);
+  CHECK(methods.module_events == 1);
+  CHECK(methods.method_events == 1);
+  CHECK(methods.malformed.count_of(TraceFaultKind::lost_text) == 1);
+  CHECK(methods.malformed.total() == 1);
+  CHECK(name_at(*methods.of_process({}), 0x10'0010, 15) == "");
+}
+
 TEST_CASE("trace methods: progress, and its end") {
   const NetTraceBuilder b = begun(4).events({{.metadata = 1, .time = 10, .payload = payload_of({})}}).end();
   const NetTrace trace = NetTrace::of_bytes(b.out.bytes, "t");

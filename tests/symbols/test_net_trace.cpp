@@ -3,9 +3,11 @@
 #include "core/symbols/trace_fault_kind.h"
 #include "tests/memory/temporary_directory.h"
 #include "tests/support/faults.h"
+#include "tests/symbols/colliding_keys.h"
 #include "tests/symbols/net_trace_builder.h"
 #include "tests/symbols/net_trace_listener.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 using namespace clr;
@@ -117,6 +119,30 @@ TEST_CASE("nettrace: the visitor ends the reading and hears of its progress") {
   REQUIRE(cancelled.steps.size() == 2);
   CHECK(cancelled.steps[0].first < cancelled.steps[1].first);
   CHECK(cancelled.steps[1].second == simple(6, true).out.size());
+}
+
+TEST_CASE("nettrace: the visitor hears of the progress within a large block and ends the reading there") {
+  constexpr std::size_t count = 200'000, step = 65'536;
+  NetTraceBuilder b(4);
+  b.begin().types({{.id = 1}});
+  NetTraceBytes rows;
+  NetTraceBuilder::event_block_header(rows, true);
+  rows.u8(1).var(1).var(0);
+  rows.bytes.resize(rows.size() + 2 * (count - 1)); // each the same as the first
+  b.event_object(rows).end();
+  Listener patient;
+  patient.wanted = [](const symbols::EventType&) { return false; };
+  const auto [all, whole] = read(b, patient);
+  CHECK(whole.events == count);
+  REQUIRE(all.steps.size() == 2 + count / step);
+  CHECK(std::ranges::is_sorted(all.steps));
+  CHECK(all.steps[2].first - all.steps[1].first == 2 * step);
+  CHECK(all.steps[1].second == b.out.size());
+
+  patient.stop_after_blocks = 3;
+  const auto [some, cut] = read(b, patient);
+  CHECK(cut.stopped);
+  CHECK(cut.events == 2 * step);
 }
 
 TEST_CASE("nettrace: what a visitor throws reaches the caller") {
@@ -360,4 +386,36 @@ TEST_CASE("nettrace: a file is mapped and recognised by its first bytes") {
   CHECK(NetTrace::recognises(std::span(b.out.bytes).first(16)));
   CHECK_FALSE(NetTrace::recognises(std::span(b.out.bytes).first(7)));
   CHECK(fault_of([&] { NetTrace::open(path + ".none"); })->kind() == ErrorKind::io);
+}
+
+TEST_CASE("nettrace: ids of threads that share a bucket of a table are no burden") {
+  constexpr std::size_t count = 80'000;
+  const std::uint64_t step = colliding_step(count);
+  NetTraceBuilder b(4);
+  b.begin().types({{.id = 1}});
+  std::vector<BuiltEvent> events;
+  for (std::uint64_t i = 0; i < count; ++i) events.push_back({.time = i, .thread = i * step});
+  b.events(events).sequence_point({{7 * step, 3}}).end();
+  Listener deaf;
+  deaf.wanted = [](const symbols::EventType&) { return false; };
+  const TraceReport report = read(b, deaf).report;
+  CHECK(report.events == count);
+  CHECK(report.dropped == 2);
+  CHECK(report.malformed.total() == 0);
+}
+
+TEST_CASE("nettrace: a table that was large once is forgotten once") {
+  NetTraceBuilder b(6);
+  b.begin().thread(100, 1, 2).types({{.id = 1, .version = 3}});
+  constexpr std::uint32_t count = 300'000;
+  NetTraceBytes labels = NetTraceBytes().u32(1).u32(count);
+  for (std::uint32_t i = 0; i < count; ++i) labels.u8(0x80 | 10).u8(5);
+  b.block(8, labels).events({{.time = 1, .labels = count}});
+  for (unsigned i = 0; i < 50'000; ++i) b.sequence_point();
+  b.events({{.time = 2, .sequence = 2, .labels = count}}).end();
+  const auto [listener, report] = read(b);
+  CHECK(report.malformed.total() == 0);
+  REQUIRE(listener.events.size() == 2);
+  CHECK(listener.events[0].version == 5);
+  CHECK(listener.events[1].version == 3);
 }

@@ -372,6 +372,86 @@ TEST_CASE("damaged nettrace: version 6 metadata rows") {
   CHECK_FALSE(heard.listener.types[0].fields_fault.empty());
 }
 
+TEST_CASE("damaged nettrace: more fields than a trace can have") {
+  // A field of this form is stored as 17: arrays of arrays.
+  constexpr std::size_t fields = 3'000, nested = 17, types = 7;
+  constexpr std::size_t fitting = NetTrace::max_fields / (fields * nested);
+  static_assert(fitting < types);
+  NetTraceBytes field = NetTraceBytes().u16(1 + nested).u8(0);
+  for (std::size_t i = 1; i < nested; ++i) field.u8(19);
+  field.u8(9);
+  NetTraceBytes all = NetTraceBytes().u16(fields);
+  for (std::size_t i = 0; i < fields; ++i) all.raw(field);
+  const auto known = [&](bool wanted, bool same_id) {
+    NetTraceBuilder b(6);
+    b.begin();
+    for (std::uint32_t i = 0; i < types; ++i) b.types({{.id = same_id ? 1 : 1 + i, .fields = all}});
+    struct Counter final : TraceVisitor {
+      bool wants(const symbols::EventType& type) override {
+        with_fields += type.fields.size() == fields;
+        CHECK(type.fields_fault.starts_with(to_string(TraceFaultKind::many_fields)) == type.fields.empty());
+        return answer;
+      }
+      bool event(const TraceEvent&) override { return true; }
+      bool answer = false;
+      std::size_t with_fields = 0;
+    } counter;
+    counter.answer = wanted;
+    const TraceReport report = NetTrace::of_bytes(b.end().out.bytes, "t").read(counter);
+    CHECK(report.complete);
+    CHECK(report.malformed.total() == 0);
+    return counter.with_fields;
+  };
+  CHECK(known(true, false) == fitting);
+  CHECK(known(true, true) == types);   // each takes the place of the one before
+  CHECK(known(false, false) == types); // nothing is kept of what is not wanted
+}
+
+TEST_CASE("damaged nettrace: a file of nothing but damage is not read to its end") {
+  NetTraceBuilder b = begun(6);
+  NetTraceBytes types = NetTraceBytes().u16(0), threads;
+  types.bytes.resize(2 + 2 * (NetTrace::max_faults / 2)); // rows without bytes
+  threads.bytes.resize(2 * (NetTrace::max_faults / 2 + 1000));
+  b.events({at(1, 1)}).block(3, types).events({at(2, 2)}).block(6, threads).events({at(3, 3)}).end();
+  const Heard heard = read(b);
+  CHECK(times(heard) == std::vector<std::uint64_t>{1, 2});
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::early_end) == NetTrace::max_faults);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::many_faults) == 1);
+  CHECK(heard.report.malformed.total() == NetTrace::max_faults + 1);
+  CHECK_FALSE(heard.report.complete);
+  CHECK_FALSE(heard.report.stopped);
+}
+
+TEST_CASE("damaged nettrace: more stacks than can be between two sequence points") {
+  NetTraceBuilder b = begun(4);
+  NetTraceBytes empty = NetTraceBytes().u32(1).u32(NetTrace::max_stacks + 10);
+  empty.bytes.resize(empty.size() + 4 * (NetTrace::max_stacks + 10));
+  b.object("StackBlock", empty);
+  b.events({{.time = 1, .stack = NetTrace::max_stacks},
+            {.time = 2, .sequence = 2, .stack = NetTrace::max_stacks + 1}});
+  b.sequence_point().stacks(1, {{0x1000}}).events({{.time = 3, .sequence = 3, .stack = 1}});
+  const Heard heard = read(b.end());
+  CHECK(times(heard) == std::vector<std::uint64_t>{1, 2, 3});
+  CHECK(heard.listener.events.at(2).stack == std::vector<std::uint64_t>{0x1000});
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::many_stacks) == 1);
+  CHECK(heard.report.malformed.count_of(TraceFaultKind::missing_stack) == 1);
+  CHECK(heard.report.malformed.total() == 2);
+
+  NetTraceBuilder blocks = begun(6);
+  for (std::uint32_t i = 0; i < NetTrace::max_stack_runs + 5; ++i) blocks.stacks(1 + i, {{0x1000 + i}});
+  blocks.stacks(1, {{0x77}}); // the same place is used again
+  blocks.events({{.time = 1, .stack = 1},
+                 {.time = 2, .sequence = 2, .stack = NetTrace::max_stack_runs},
+                 {.time = 3, .sequence = 3, .stack = NetTrace::max_stack_runs + 1}});
+  const Heard runs = read(blocks.end());
+  REQUIRE(times(runs) == std::vector<std::uint64_t>{1, 2, 3});
+  CHECK(runs.listener.events[0].stack == std::vector<std::uint64_t>{0x77});
+  CHECK(runs.listener.events[1].stack == std::vector<std::uint64_t>{0xfff + NetTrace::max_stack_runs});
+  CHECK(runs.listener.events[2].stack.empty());
+  CHECK(runs.report.malformed.count_of(TraceFaultKind::many_stacks) == 5);
+  CHECK(runs.report.malformed.count_of(TraceFaultKind::missing_stack) == 1);
+}
+
 TEST_CASE("damaged nettrace: stacks") {
   const auto version = GENERATE(4u, 6u);
   NetTraceBuilder b = begun(version);

@@ -73,7 +73,8 @@ TEST_CASE("samples of one owner are one row, the largest first") {
     if (seconds) return {.function = *seconds < 5 ? "before" : "after", .module = {}, .file = {}};
     return {.function = address < 0x20 ? "a" : "b", .module = "m", .file = {}, .line = 7};
   };
-  const auto rows = profile.rows(owner_of, [](std::size_t) { return true; });
+  const auto [rows, left_out] = profile.rows(owner_of, [](std::size_t) { return true; });
+  CHECK(left_out == 0);
   CHECK(asked == 5);
   REQUIRE(rows.size() == 4);
   CHECK(rows[0].count == 5);
@@ -90,8 +91,49 @@ TEST_CASE("a report that is stopped has the rows of what was done") {
   for (Address address = 0; address < 100; ++address)
     profile.add({.address = address, .seconds = std::nullopt});
   const auto rows =
-      profile.rows([](Address, auto) { return SampleOwner{.function = "f", .module = {}, .file = {}}; },
-                   [](std::size_t done) { return done < 10; });
+      profile
+          .rows([](Address, auto) { return SampleOwner{.function = "f", .module = {}, .file = {}}; },
+                [](std::size_t done) { return done < 10; })
+          .rows;
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].count == 10);
+}
+
+TEST_CASE("rows of one count are in the order of their owners") {
+  symbols::Profile profile;
+  for (Address address = 0; address < 100; ++address)
+    profile.add({.address = address, .seconds = std::nullopt});
+  const auto rows = profile
+                        .rows(
+                            [](Address address, auto) {
+                              return SampleOwner{.function = "f",
+                                                 .module = {},
+                                                 .file = {},
+                                                 .line = 1000 - static_cast<std::uint32_t>(address)};
+                            },
+                            [](std::size_t) { return true; })
+                        .rows;
+  REQUIRE(rows.size() == 100);
+  for (std::uint32_t i = 0; i < 100; ++i) CHECK(rows[i].owner.line == 901 + i);
+}
+
+TEST_CASE("samples whose owners find no room are counted") {
+  constexpr std::size_t other = 10'000;
+  symbols::Profile profile;
+  for (const std::uint64_t seconds : {0, 1, 2, 3})
+    profile.add({.address = 0x10, .count = 10 + seconds, .seconds = static_cast<double>(seconds)});
+  // The first leaves no room for the second and the last, but for the third.
+  const auto [rows, left_out] = profile.rows(
+      [&](Address, std::optional<double> seconds) {
+        const std::size_t length = *seconds == 0   ? symbols::Profile::max_row_bytes - other
+                                   : *seconds == 2 ? 1
+                                                   : other;
+        return SampleOwner{.function = std::string(length, 'f'), .module = {}, .file = {}};
+      },
+      [](std::size_t) { return true; });
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].count == 12);
+  CHECK(rows[0].owner.function == "f");
+  CHECK(rows[1].count == 10);
+  CHECK(left_out == 11 + 13);
 }

@@ -204,3 +204,11 @@ TEST_CASE("Other forms are refused by name", "[r2rmap]") {
         "unsupported_contract: R2R perf map x.ni.r2rmap: version 2 of the format is not known; known is 1");
   CHECK(refused("FFFFFFFE 00 1\n") == "accepted");
 }
+
+TEST_CASE("The signature may come behind the methods", "[r2rmap]") {
+  const R2rPerfMap map = read("00001000 10 f\n00001010 10 g\n" + header);
+  CHECK(map.symbols->identity() == "734D0A1B2C3D4E5F60718293A4B58097");
+  CHECK(map.symbols->size() == 2);
+  CHECK(at(*map.symbols, 0x1010) == "g");
+  CHECK(read("00001000 10 f\n").symbols->identity().empty());
+}

@@ -141,6 +141,28 @@ TEST_CASE("Lines refine the functions that were added before them", "[table]") {
   }
 }
 
+TEST_CASE("Lines outside of functions are one entry each, however many earlier ones they cover", "[table]") {
+  SymbolTableBuilder builder(SymbolSpace::process);
+  for (std::uint64_t i = 0; i < 100; ++i) builder.add_line(0x100 + i, 1, "old.cs", 3);
+  builder.add_line(0x100, 100, "new.cs", 4);
+  builder.add_line(0x100 + 100, 1, "new.cs", 4);
+  const auto table = builder.build();
+  CHECK(table->size() == 2);
+  CHECK(whole(*table, 0x100, 100) == " new.cs:4");
+  CHECK(table->find(0x120)->size == 100);
+}
+
+TEST_CASE("A source that tells late what it is of", "[table]") {
+  SymbolTableBuilder builder(SymbolSpace::process, "a test");
+  builder.add(0x100, 1, "42");
+  builder.identify("42");
+  builder.add(0x101, 1, "f");
+  const auto table = builder.build();
+  CHECK(table->identity() == "42");
+  CHECK(table->made_from() == "a test");
+  CHECK(at(*table, 0x101) == "f");
+}
+
 TEST_CASE("A function that is added later hides the lines of what was there", "[table]") {
   SymbolTableBuilder builder(SymbolSpace::process);
   builder.add(0x100, 0x40, "old");
