@@ -121,6 +121,7 @@ void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& 
   attempt([&] { memory_use(runtime, heap, [&] { return source; }); });
   // One object of each type tells where the fields of all are.
   std::unordered_set<Address> known;
+  std::uint64_t steps = max_saved_steps;
   attempt([&] {
     heap.for_each_object(
         {},
@@ -128,7 +129,9 @@ void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& 
           if (!known.insert(row.type->method_table).second) return true;
           attempt(
               [&] { holders.for_each_reference(row.address, [](const HeapReference&) { return true; }); });
-          attempt([&] { inspect_object(*runtime.objects(), row.address, {.items = 10}); });
+          attempt([&] {
+            inspect_object(*runtime.objects(), row.address, {.text = {.steps = &steps}, .items = 10});
+          });
           return true;
         },
         walk);
@@ -139,7 +142,8 @@ void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& 
 class ObjectsOfStacks {
 public:
   ObjectsOfStacks(Runtime& runtime, RecordingReader& recording, const SaveOptions& options)
-      : objects_(*runtime.objects()), recording_(recording), options_(options) {}
+      : objects_(*runtime.objects()), recording_(recording), options_(options), steps_(options.limits.steps) {
+  }
 
   void add(Address object) {
     if (object == 0 || known_.contains(object)) return;
@@ -154,7 +158,7 @@ public:
   void touch() {
     for (unsigned level = 0; level < max_saved_levels; ++level)
       for (const Address object : std::exchange(next_, {})) {
-        if (options_.stop && options_.stop()) return;
+        if (steps_ == 0 || (options_.stop && options_.stop())) return;
         attempt([&] { touch(object); });
       }
   }
@@ -164,6 +168,9 @@ public:
       left_out.push_back(
           fmt::format("the stacks lead to more than {} objects: the values of the others are left out",
                       options_.limits.objects));
+    if (steps_ == 0)
+      left_out.push_back(fmt::format(
+          "what the stacks lead to has more than {} values: the others are left out", options_.limits.steps));
     if (cut_ != 0)
       left_out.push_back(fmt::format("{} {} kept to {} bytes: the rest is left out",
                                      count_text(cut_, "object"), cut_ == 1 ? "is" : "are",
@@ -172,7 +179,9 @@ public:
 
 private:
   void touch(Address object) {
-    const InspectedObject found = inspect_object(objects_, object, {.stop = options_.stop});
+    const InspectedObject found =
+        inspect_object(objects_, object, {.text = {.steps = &steps_}, .stop = options_.stop});
+    steps_ -= std::min<std::uint64_t>(steps_, 1 + found.fields.size() + found.items.size());
     recording_.record(object, std::min(found.size, options_.limits.object));
     if (found.size > options_.limits.object) ++cut_;
     for (const InspectedField& field : found.fields) add(field.value.object);
@@ -187,6 +196,7 @@ private:
   const SaveOptions& options_;
   std::unordered_set<Address> known_;
   std::vector<Address> next_; // of the level that was not touched yet
+  std::uint64_t steps_;       // of SaveLimits::steps, that are left
   bool full_ = false;         // more than SaveLimits::objects
   std::size_t cut_ = 0;       // objects of more than SaveLimits::object bytes
 };

@@ -47,13 +47,15 @@ constexpr std::uint64_t max_saved_stack = 8 << 20;    // bytes of one thread's s
 constexpr std::uint64_t max_saved_stacks = 1 << 30;   // bytes of all stacks
 constexpr std::size_t max_saved_objects = 50'000;     // that all stacks lead to
 constexpr std::uint64_t max_saved_object = 64 * 1024; // bytes of one
-constexpr unsigned max_saved_levels = 3;              // from a stack to an object, and from object to object
+// Slots, nodes and values that are looked at for all of them: collections may hold each other.
+constexpr std::uint64_t max_saved_steps = 20'000'000;
+constexpr unsigned max_saved_levels = 3; // from a stack to an object, and from object to object
 
 // What is kept at most; tests set less.
 struct SaveLimits {
   std::uint64_t pdbs = max_saved_pdbs, stack = max_saved_stack, stacks = max_saved_stacks;
   std::size_t frames = max_saved_frames, objects = max_saved_objects;
-  std::uint64_t object = max_saved_object;
+  std::uint64_t object = max_saved_object, steps = max_saved_steps;
 };
 
 // The contents of the copy.

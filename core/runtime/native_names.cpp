@@ -1,5 +1,7 @@
 #include "core/runtime/native_names.h"
 
+#include "core/memory/utf8.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -11,7 +13,8 @@ namespace {
 // The note is text: one line with four fields for each address.
 constexpr char field_end = '\t', line_end = '\n';
 
-std::string plain(std::string text) {
+std::string plain(std::string_view long_text, std::size_t limit) {
+  std::string text(cut_utf8(long_text, limit));
   for (char& c : text)
     if (c == field_end || c == line_end || c == '\0') c = ' ';
   return text;
@@ -36,9 +39,9 @@ RecordedNames::RecordedNames(const ElfCore& core) {
       const auto parsed = std::from_chars(number.data(), number.data() + number.size(), ip, 16);
       if (parsed.ec != std::errc() || parsed.ptr != number.data() + number.size()) continue;
       Name name;
-      name.module = take(line, field_end);
-      name.symbol = take(line, field_end);
-      name.position = line;
+      name.module = cut_utf8(take(line, field_end), max_text);
+      name.symbol = cut_utf8(take(line, field_end), max_symbol);
+      name.position = cut_utf8(line, max_text);
       if (!name.symbol.empty()) names_.insert_or_assign(ip, std::move(name));
     }
   }
@@ -46,7 +49,8 @@ RecordedNames::RecordedNames(const ElfCore& core) {
 
 void RecordedNames::add(const FrameRow& row) {
   if (!row.symbol.empty() && names_.size() < max_names)
-    names_.try_emplace(row.ip, Name{plain(row.module), plain(row.symbol), plain(row.position)});
+    names_.try_emplace(row.ip, Name{plain(row.module, max_text), plain(row.symbol, max_symbol),
+                                    plain(row.position, max_text)});
 }
 
 bool RecordedNames::name(FrameRow& row) const {
@@ -74,7 +78,8 @@ void NativeNames::name(FrameRow& row, Address lookup) {
   // `lookup` is the address of the call, but the row shows the return address.
   const std::uint64_t offset = symbol->offset + (row.ip - lookup);
   // The symbol without its version: __libc_start_main@@GLIBC_2.34.
-  row.symbol = symbol->name.substr(0, symbol->name.find('@'));
+  const std::string_view name = symbol->name;
+  row.symbol = cut_utf8(name.substr(0, name.find('@')), RecordedNames::max_symbol);
   // Offsets in a function are decimal as in LLDB; offsets in a module are hexadecimal, as tools that look
   // them up expect them.
   if (row.symbol.empty())

@@ -58,6 +58,17 @@ TEST_CASE("names of native code travel in a note of the core") {
   CHECK(named(again, 0x11) == "(none)");
 }
 
+TEST_CASE("long names of native code are cut: each frame of a stack has them") {
+  const std::string symbol(RecordedNames::max_symbol + 1, 's'), module(RecordedNames::max_text + 1, 'm');
+  const RecordedNames long_ones = read({{own_note_owner, RecordedNames::note_type,
+                                         text("10\t" + module + "\t" + symbol + "\t" + module + "\n")}});
+  const std::string cut = module.substr(1);
+  CHECK(named(long_ones, 0x10) == cut + "`" + symbol.substr(1) + cut);
+  RecordedNames added;
+  added.add(row(0x10, module, symbol, module));
+  CHECK(named(read({added.note()}), 0x10) == named(long_ones, 0x10));
+}
+
 TEST_CASE("a core without the note has no names, and torn lines of it are left out") {
   CHECK(read({}).empty());
   CHECK(read({{"other", RecordedNames::note_type, text("10\ta\tb\tc\n")}}).empty());
