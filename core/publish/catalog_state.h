@@ -56,6 +56,12 @@ struct CatalogState {
   bool reconsider = false;                 // the caller's choices may be others than `made` tells
   std::map<Address, Omission> refused;     // ranges that are not published, by begin; max_refused at most
 
+  // The body that started at `start` is gone: what is published there next is described as others are.
+  void forget_choices(Address start) {
+    exact.erase(start);
+    repeated.erase(start);
+  }
+
   // The published section that holds `address`, null if none.
   const Span* span_at(Address address) const;
   // It holds described code.

@@ -148,6 +148,7 @@ bool CodeFinder::is_known(const JittedBody& body) {
   }
   found_.outdated_.insert(known->module);
   state.bodies.remove(body.section.begin, body.start);
+  if (!same) state.forget_choices(body.start);
   return false;
 }
 
@@ -175,7 +176,10 @@ void CodeFinder::find_freed() {
 void CodeFinder::find_freed_bodies(const std::set<Address>& live) {
   run_.state.bodies.remove_if([&](Address heap, const KnownBodies::Body& body) {
     const bool gone = !live.contains(heap) || (walked_.contains(heap) && body.seen != run_.state.updates);
-    if (gone) found_.outdated_.insert(body.module);
+    if (gone) {
+      found_.outdated_.insert(body.module);
+      run_.state.forget_choices(body.start);
+    }
     return gone;
   });
 }

@@ -2,6 +2,7 @@
 
 #include "core/memory/platform.h"
 #include "extension/lldb/core_file.h"
+#include "extension/lldb/csharp_expression.h"
 #include "extension/lldb/managed_value.h"
 #include "extension/lldb/notice.h"
 #include "extension/lldb/own_command.h"
@@ -84,8 +85,8 @@ bool print_object(lldb::SBDebugger& debugger, const std::string& command) {
   const std::optional<std::string> text = described(command);
   if (!text) return false;
   std::optional<Address> object = address_in(*text);
-  const bool literal = object.has_value();
-  if (!literal) {
+  if (!object) {
+    if (!only_reads(*text)) return false; // it is evaluated here up to twice, and then once more by LLDB
     lldb::SBTarget target = debugger.GetSelectedTarget();
     lldb::SBFrame frame = selected_published_frame(target);
     if (!frame.IsValid()) return false;

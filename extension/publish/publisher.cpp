@@ -30,6 +30,12 @@ constexpr std::size_t max_problems = 100;
 constexpr std::string_view cut_stacks =
     "stacks: some of their frames are left out, because all together are too many or you asked to stop";
 
+// `text` is one of `problems`, once, if it is `so`.
+void tell(std::vector<std::string>& problems, std::string_view text, bool so) {
+  std::erase(problems, text);
+  if (so) problems.emplace_back(text);
+}
+
 CatalogOptions options_of(lldb::SBTarget& target, const PublishSettings& settings) {
   CatalogOptions options;
   options.lines = settings.lines;
@@ -140,6 +146,7 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
   if (options.grows) options.executable = unknown_at(target_, options.exact);
   const bool first = modules_.empty();
   std::vector<MemoryRange> added;
+  status_.complete = true; // what was interrupted before is done again as a whole, or not asked for now
   if (is_partial(level)) {
     added = update_stacks(session, std::move(options), stacks, level);
   } else {
@@ -148,14 +155,15 @@ std::vector<MemoryRange> Publisher::update(Session& session, const PublishSettin
     add_unlisted(session, std::move(options), stacks, added);
   }
   if (with_native && level != PublishLevel::stack) {
-    native_done_ = true;
+    native_done_ = !stacks.interrupted;
+    stand_ins_.withdraw(); // those of stacks that were interrupted describe a part of their modules
     stand_ins_.add(session, stacks.native, status_.problems);
-    if (!stacks.native_whole)
-      status_.problems.push_back(
-          fmt::format("native frames: of more than {} places some have no name", StackPlaces::max_native));
+    tell(status_.problems,
+         fmt::format("native frames: of more than {} places some have no name", StackPlaces::max_native),
+         !stacks.native_whole);
   }
-  if (stacks.cut && std::ranges::find(status_.problems, cut_stacks) == status_.problems.end())
-    status_.problems.emplace_back(cut_stacks);
+  tell(status_.problems, cut_stacks, stacks.cut);
+  status_.complete = status_.complete && !stacks.interrupted;
   if (!added.empty()) status_.last_milliseconds = milliseconds_since(began);
   if (first) status_.first_milliseconds = status_.last_milliseconds;
   return added;

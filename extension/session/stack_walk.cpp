@@ -96,7 +96,10 @@ StackPlaces stack_places(Session& session, bool with_native, std::span<const lld
     std::optional<Address> inner_fp;
     const stack::Walk walk =
         session.stacks().walk_frames(registers, thread.GetThreadID(), [&](const StackFrame& frame) {
-          if (++told % frames_between_questions == 0 && interrupt_requested(debugger)) left = 0;
+          if (++told % frames_between_questions == 0 && interrupt_requested(debugger)) {
+            found.interrupted = true;
+            left = 0;
+          }
           if (seen++ >= left) return false;
           if (frame.kind == StackFrameKind::runtime) return true;
           // A frame pointer may also be that of the caller, of which the code alone tells nothing.

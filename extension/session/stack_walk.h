@@ -27,6 +27,7 @@ struct StackPlaces {
   // Some were not walked to their end, or not at all, because all of them together are too large (max_steps)
   // or the user asked to stop.
   bool cut = false;
+  bool interrupted = false; // the user asked to stop
   // Frames of native code where they were asked for, each once: where it is, and how its caller was found.
   struct Native {
     Address pc = 0;

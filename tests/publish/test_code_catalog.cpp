@@ -790,4 +790,13 @@ TEST_CASE("catalog: code that recurs is made anew once") {
   CHECK(catalog_starts(change) == std::vector<Address>{0x2'1000, 0x2'1080});
   CHECK(catalog.add(runtime, places, options).gone.empty());
   CHECK(catalog.update(runtime, options).gone.empty());
+
+  // Of other code at the same places nothing was chosen yet.
+  CatalogProcess replaced({0x2'1000, 0x2'1080}, 0x7777'1000);
+  Runtime second = replaced.runtime();
+  options.repeated.clear();
+  const CatalogChange next = catalog.update(second, options);
+  REQUIRE(next.added.size() == 1);
+  options.repeated = places;
+  CHECK(catalog.add(second, places, options).gone == std::vector<std::uint64_t>{next.added[0].id});
 }
