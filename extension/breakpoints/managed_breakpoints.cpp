@@ -128,7 +128,8 @@ void ManagedBreakpoints::disarm() {
 
 void ManagedBreakpoints::listen(Session& session) {
   const bool precompiled = notifications_.arm(session.runtime(), breakpoints_.wishes());
-  if (precompiled && breakpoints_.waiting() && publishing_->settings().r2r) publish_asked(session);
+  const bool owed = std::exchange(asked_owed_, false) || precompiled;
+  if (owed && breakpoints_.waiting() && publishing_->settings().r2r) publish_asked(session);
 }
 
 bool ManagedBreakpoints::is_managed(lldb::SBBreakpoint& breakpoint) {

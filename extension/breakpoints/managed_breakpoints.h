@@ -157,7 +157,8 @@ private:
   bool looks_again_ = false;                         // for breakpoints, when code is compiled
   std::chrono::steady_clock::time_point shown_at_{}; // when code was shown while the process ran
   bool told_ = false, told_failure_ = false;
-  bool attaches_ = false; // there is an Attaching
+  bool attaches_ = false;   // there is an Attaching
+  bool asked_owed_ = false; // the user interrupted publish_asked()
 };
 
 } // namespace clr::lldb_plugin

@@ -126,7 +126,7 @@ bool ManagedThrows::stops(lldb::SBThread& thread, lldb::break_id_t id) {
     // What cannot be read is shown to the user.
   }
   if (!meant) return false;
-  thrown.stop = target_.GetProcess().GetStopID(true);
+  thrown.stop = target_.GetProcess().GetStopID();
   thrown_ = std::move(thrown);
   return true;
 }
@@ -144,7 +144,7 @@ std::string ManagedThrows::text_of(Session& session) const {
 void ManagedThrows::at_stop() {
   lldb::SBProcess process = target_.GetProcess();
   const Thrown thrown = thrown_;
-  if (thrown.thread == 0 || thrown.stop != process.GetStopID(true)) return;
+  if (thrown.thread == 0 || thrown.stop != process.GetStopID()) return;
   lldb::SBThread thread = process.GetThreadByID(thrown.thread);
   if (!thread.IsValid() || thread.GetStopReason() != lldb::eStopReasonBreakpoint) return;
   std::string text;

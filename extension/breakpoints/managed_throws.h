@@ -53,7 +53,7 @@ private:
   // The throw that a thread stands at.
   struct Thrown {
     std::uint64_t thread = 0; // 0: none
-    std::uint32_t stop = 0;   // its number
+    std::uint32_t stop = 0;   // its number, which expressions that run at it leave as it is
     Address object = 0;       // 0: there is none yet
     std::string type;
   };

@@ -15,8 +15,10 @@ bool NotificationWatch::arm(Runtime& runtime, std::span<const BreakpointWish> wi
     forget();
   }
   if (unable_) return false;
+  const std::vector<Address>& modules = runtime.names()->module_addresses();
+  forget_unloaded(modules);
   bool precompiled = false;
-  for (const Address module : runtime.names()->module_addresses()) {
+  for (const Address module : modules) {
     const bool known = methods_.contains(module);
     if (!look(runtime, module)) {
       give_up(runtime);
@@ -36,6 +38,15 @@ bool NotificationWatch::look(Runtime& runtime, Address module) {
   const auto tokens = wanted_methods(runtime, wishes_, module);
   if (tokens) methods_[module] = *tokens;
   return tokens.has_value();
+}
+
+// A list that was read before a module was heard of does not have it.
+void NotificationWatch::forget_unloaded(std::span<const Address> modules) {
+  const std::set<Address> there(modules.begin(), modules.end());
+  std::erase_if(unlisted_, [&](Address module) { return there.contains(module); });
+  std::erase_if(methods_, [&](const auto& entry) {
+    return !there.contains(entry.first) && !unlisted_.contains(entry.first);
+  });
 }
 
 std::vector<MethodKey> NotificationWatch::wanted() const {
@@ -74,6 +85,7 @@ void NotificationWatch::disarm(Runtime& runtime) {
   if (!armed_) return;
   armed_ = false;
   told_.clear();
+  forget_methods(); // nobody tells now of modules that come and go
   if (runtime.absence() != nullptr) return;
   for (const TargetWrite& each : notify_of(*runtime.target(), *places_, {}))
     client_.write(each.address, each.bytes);
@@ -90,8 +102,13 @@ bool NotificationWatch::is_unwanted(Runtime& runtime, Address method_desc) {
 }
 
 void NotificationWatch::forget() {
-  methods_.clear();
+  forget_methods();
   unable_ = false;
+}
+
+void NotificationWatch::forget_methods() {
+  methods_.clear();
+  unlisted_.clear();
 }
 
 std::optional<Address> NotificationWatch::hit(Runtime& runtime) {
@@ -102,6 +119,8 @@ std::optional<Address> NotificationWatch::hit(Runtime& runtime) {
       // Of a Module that is none no notification can tell.
       runtime.names()->named_modules().at(loaded->module);
       heard_ = true;
+      methods_.erase(loaded->module); // of one that was there before
+      unlisted_.insert(loaded->module);
       if (!look(runtime, loaded->module) || !tell_runtime(runtime)) give_up(runtime);
     } else if (const auto* ready = std::get_if<CodeReady>(&found)) {
       heard_ = true;

@@ -63,6 +63,8 @@ private:
   bool look(Runtime& runtime, Address module);
   bool tell_runtime(Runtime& runtime);
   void give_up(Runtime& runtime);
+  void forget_unloaded(std::span<const Address> modules);
+  void forget_methods();
   std::vector<MethodKey> wanted() const;
 
   Plants* plants_;
@@ -72,7 +74,8 @@ private:
   std::set<Address> planted_;
   std::vector<BreakpointWish> wishes_;
   std::map<Address, std::vector<std::uint32_t>> methods_; // tokens by module
-  std::vector<MethodKey> told_;                           // that the runtime knows of
+  std::set<Address> unlisted_;  // modules that were heard of, and that arm() did not find in a list since
+  std::vector<MethodKey> told_; // that the runtime knows of
   bool armed_ = false, heard_ = false;
   bool unable_ = false; // to tell of what is wanted now
   std::size_t hits_ = 0, unheard_ = 0;

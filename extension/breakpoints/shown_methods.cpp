@@ -2,6 +2,7 @@
 // for.
 #include "extension/breakpoints/managed_breakpoints.h"
 #include "extension/breakpoints/managed_steps.h"
+#include "extension/lldb/newer_api.h"
 
 #include <algorithm>
 #include <chrono>
@@ -74,6 +75,8 @@ void ManagedBreakpoints::publish_asked(Session& session) {
   breakpoints_.drop_wrong_lines(session, *publishing_);
   conditions_.foresee();
   plant_pending();
+  lldb::SBDebugger debugger = target_.GetDebugger();
+  asked_owed_ = interrupt_requested(debugger);
 }
 
 } // namespace clr::lldb_plugin

@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
+#include <optional>
+
 namespace clr::lldb_plugin {
 
 namespace {
@@ -35,12 +38,14 @@ public:
       CLI::App* const added = app.add_subcommand(name, help)->fallthrough();
       added->set_help_flag(); // --help goes through to the command
       added->callback([this, name] { what_ = name; });
+      return added;
     };
     app.add_flag("--wait", wait_, "Return when all is published, as without it.");
     action("on", "Let LLDB's own commands know managed code: all of it now, as without an action.");
     action("off", "Take managed code from LLDB again.");
     action("status", "Show how much was published and what it took, and publish nothing.");
-    action("update", "Bring LLDB up to date as at a stop.");
+    CLI::App* const update = action("update", "Bring LLDB up to date as at a stop.");
+    add_count(*update, ProcessPublishing::hook_option, hook_, {0, UINT32_MAX}, "")->group("");
   }
 
   void run(Invocation& invocation) override {
@@ -62,9 +67,12 @@ public:
 private:
   // The stop hook runs this at every stop: it prints nothing, and a process without a runtime is no error.
   // Lets the process run again when the stop was only for the plugin.
-  static void at_stop(Invocation& invocation) {
-    if (!visit_stop(invocation.turn, invocation.debugger)) return;
-    invocation.debugger.GetSelectedTarget().GetProcess().Continue();
+  void at_stop(Invocation& invocation) const {
+    lldb::SBTarget target = invocation.workspace()
+                                .target_of_hook(hook_.value_or(0))
+                                .value_or(invocation.debugger.GetSelectedTarget());
+    if (!visit_stop(invocation.turn, invocation.debugger, target, hook_.has_value())) return;
+    target.GetProcess().Continue();
     invocation.out.continued();
   }
 
@@ -133,6 +141,7 @@ private:
   }
 
   std::string what_;
+  std::optional<std::uint32_t> hook_; // as ProcessPublishing::hook_option says; nothing: the user asks
   bool json_ = false, wait_ = false;
 };
 

@@ -11,9 +11,10 @@
 
 namespace clr::lldb_plugin {
 
-DebuggedProcess::DebuggedProcess(const lldb::SBTarget& target, const WorkspaceSettings& settings,
-                                 DebuggedProcess* before)
-    : target_(target), sessions_(target, settings.session), publishing_(target, sessions_, settings.publish),
+DebuggedProcess::DebuggedProcess(const lldb::SBTarget& target, std::uint32_t number,
+                                 const WorkspaceSettings& settings, DebuggedProcess* before)
+    : target_(target), sessions_(target, settings.session),
+      publishing_(target, number, sessions_, settings.publish),
       breakpoints_(target, sessions_, publishing_, own_entries(),
                    before != nullptr ? &before->breakpoints_ : nullptr),
       values_(target, sessions_), types_(target, sessions_) {

@@ -10,6 +10,7 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -27,9 +28,10 @@ struct WorkspaceSettings {
 // are set before a program is started.
 class DebuggedProcess {
 public:
-  // The settings must outlive this. `before`: the one of the target's process before, which gives what is
-  // known of the target's breakpoints; null: there was none.
-  DebuggedProcess(const lldb::SBTarget& target, const WorkspaceSettings& settings, DebuggedProcess* before);
+  // The settings must outlive this. `number`: of the target's stop hook. `before`: the one of the target's
+  // process before, which gives what is known of the target's breakpoints; null: there was none.
+  DebuggedProcess(const lldb::SBTarget& target, std::uint32_t number, const WorkspaceSettings& settings,
+                  DebuggedProcess* before);
   DebuggedProcess(const DebuggedProcess&) = delete;
   DebuggedProcess& operator=(const DebuggedProcess&) = delete;
 
@@ -49,6 +51,11 @@ public:
 
   // Gives LLDB the types that an expression names, as far as they can be read.
   void describe_types(std::string_view expression);
+
+  // All was done that the hook asks for at `stop`, with the modules that LLDB has now: while it attaches it
+  // comes to know more.
+  void visit(std::uint32_t stop) { visited_ = {stop, target_.GetNumModules()}; }
+  bool visited(std::uint32_t stop) const { return visited_ == std::pair{stop, target_.GetNumModules()}; }
 
   // At a stop that the user sees: says once what is missing.
   void tell_what_is_missing();
@@ -70,6 +77,7 @@ private:
   NamedTypes types_;
   RunningSelection selection_;
   bool told_what_is_missing_ = false, expects_attach_ = false;
+  std::pair<std::uint32_t, std::uint32_t> visited_{}; // a stop and a number of modules
   unsigned async_frames_ = 0; // WorkspaceSettings::async_frames when LLDB was given frames, of the stop:
   std::uint32_t async_frames_stop_ = 0;
 };

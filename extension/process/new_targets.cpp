@@ -9,6 +9,8 @@
 #include "extension/process/workspace.h"
 #include "extension/publish/process_publishing.h"
 
+#include <fmt/format.h>
+
 namespace clr::lldb_plugin {
 
 namespace {
@@ -41,7 +43,8 @@ void follow_new_targets(lldb::SBDebugger& debugger) {
   if (!loading.IsValid()) return;
   hide(dummy, loading);
   hit_entry<Way::compile_hook, visit_jit_loaded, false>().attach(loading);
-  add_stop_hook_of_new_targets(debugger, ProcessPublishing::hook_command);
+  add_stop_hook_of_new_targets(debugger, ProcessPublishing::hook_command,
+                               fmt::format("{} 0", ProcessPublishing::hook_option));
   call_before_modules<visit_loading>(debugger);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -26,8 +27,9 @@ public:
     // The debugger's unique number of the target's process; 0: there is none, it has ended, or the target is
     // gone.
     std::function<std::uint32_t(Target&)> process_of;
-    // `before`: the entry that is replaced, retired; null: none. What belongs to the target is taken over.
-    std::function<std::shared_ptr<Process>(const Target&, Process* before)> make;
+    // `number`: of the target, from 1, as long as it is there. `before`: the entry that is replaced, retired;
+    // null: none. What belongs to the target is taken over.
+    std::function<std::shared_ptr<Process>(const Target&, std::uint32_t number, Process* before)> make;
   };
   explicit ProcessTable(Questions ask) : ask_(std::move(ask)) {}
 
@@ -39,6 +41,14 @@ public:
     if (found != entries_.end() && found->process != 0 && found->process == ask_.process_of(target))
       return found->object;
     return look(target, false);
+  }
+
+  // The target of this number; nothing: it is gone, or there was never one.
+  std::optional<Target> target_of(std::uint32_t number) {
+    drop_gone();
+    for (const Entry& entry : entries_)
+      if (entry.number == number) return entry.target;
+    return std::nullopt;
   }
 
   // Those that there are, for what concerns all.
@@ -54,6 +64,7 @@ public:
 private:
   struct Entry {
     Target target;
+    std::uint32_t number = 0;
     std::uint32_t process = 0;
     std::shared_ptr<Process> object;
   };
@@ -68,19 +79,21 @@ private:
     const auto found = entry_of(target);
     if (found == entries_.end() && ask_.is_gone(target)) return nullptr;
     const std::uint32_t now = ask_.process_of(target);
-    if (found == entries_.end()) return make ? add(target, now, nullptr) : nullptr;
+    if (found == entries_.end()) return make ? add(target, ++numbers_, now, nullptr) : nullptr;
     if (found->process == 0 || found->process == now) {
       found->process = now;
       return found->object;
     }
+    const std::uint32_t number = found->number;
     const std::shared_ptr<Process> before = std::move(found->object);
     entries_.erase(found); // what retires does not find itself here
     before->retire();
-    return add(target, now, before.get());
+    return add(target, number, now, before.get());
   }
 
-  std::shared_ptr<Process> add(const Target& target, std::uint32_t process, Process* before) {
-    entries_.push_back({target, process, ask_.make(target, before)});
+  std::shared_ptr<Process> add(const Target& target, std::uint32_t number, std::uint32_t process,
+                               Process* before) {
+    entries_.push_back({target, number, process, ask_.make(target, number, before)});
     return entries_.back().object;
   }
 
@@ -96,6 +109,7 @@ private:
 
   Questions ask_;
   std::vector<Entry> entries_;
+  std::uint32_t numbers_ = 0; // that were given
 };
 
 } // namespace clr::lldb_plugin

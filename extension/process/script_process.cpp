@@ -141,7 +141,7 @@ std::shared_ptr<Inspection> open_process(std::uint64_t debugger, std::uint32_t t
     if (!chosen.IsValid() || !chosen.GetProcess().IsValid() || chosen.GetProcess().GetUniqueID() != process)
       throw Stale("the process is gone");
     const auto debugged = lldb_plugin::Workspace::of(turn).process(chosen);
-    return std::make_shared<lldb_plugin::ScriptProcess>(door, chosen, debugged->sessions().at_stop());
+    return std::make_shared<lldb_plugin::ScriptProcess>(door, chosen, debugged->sessions().lend());
   });
 }
 

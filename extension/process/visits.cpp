@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -270,10 +271,9 @@ void finish_attach(lldb::user_id_t debugger, lldb::SBTarget target, ApiLock lock
   }
 }
 
-void expect_at_attach(lldb::SBDebugger& debugger, DebuggedProcess& process) {
+void expect_at_attach(lldb::SBDebugger& debugger, lldb::SBTarget target, DebuggedProcess& process) {
   process.breakpoints().expect_breakpoints();
   if (process.expects_attach()) return;
-  lldb::SBTarget target = debugger.GetSelectedTarget();
   std::thread(finish_attach, debugger.GetID(), target, ApiLock(target)).detach();
 }
 
@@ -304,15 +304,16 @@ void follow_commands(lldb::SBDebugger& debugger) {
     call_instead<stand_in_for_expression>(debugger, command);
 }
 
-bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
+bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger, lldb::SBTarget target, bool hook) {
   return turn.door().pass(Way::stop_hook, false, [&](const Turn& inner) {
     Workspace& workspace = Workspace::of(inner);
-    lldb::SBTarget target = debugger.GetSelectedTarget();
     lldb::SBProcess stopped = target.GetProcess();
-    if (is_stopped_process(target)) refresh_frames(stopped);
+    const std::uint32_t stop = is_stopped_process(target) ? stopped.GetStopID() : 0;
     std::shared_ptr<DebuggedProcess> process;
-    if (target.IsValid()) {
-      process = workspace.process(target);
+    if (target.IsValid()) process = workspace.process(target);
+    if (hook && process && stop != 0 && process->visited(stop)) return false;
+    if (stop != 0) refresh_frames(stopped);
+    if (process) {
       process->selection().restore(stopped);
       process->publishing().keep_gone(true);
     }
@@ -330,24 +331,25 @@ bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger) {
     workspace.publish_types_of_stop(debugger);
     process->tell_what_is_missing();
     // Nobody tells when a client of the API is about to step, or sets breakpoints.
-    if (!Workspace::serves_client()) return false;
-    if (attaching) {
-      expect_at_attach(debugger, *process);
-    } else {
+    if (attaching && Workspace::serves_client()) {
+      expect_at_attach(debugger, target, *process);
+    } else if (Workspace::serves_client()) {
       breakpoints.expect_step();
       breakpoints.expect_breakpoints();
     }
+    process->visit(stop);
     return false;
   });
 }
 
 void visit_attach(const Turn& turn, lldb::SBDebugger& debugger) {
   Workspace& workspace = Workspace::of(turn);
-  const std::shared_ptr<DebuggedProcess> process = workspace.process(debugger.GetSelectedTarget());
+  lldb::SBTarget target = debugger.GetSelectedTarget();
+  const std::shared_ptr<DebuggedProcess> process = workspace.process(target);
   const ManagedBreakpoints::Attaching attaching(process->breakpoints());
   workspace.publish_stop(debugger);
   workspace.publish_types_of_stop(debugger);
-  expect_at_attach(debugger, *process);
+  expect_at_attach(debugger, target, *process);
   process->sessions().drop(); // more modules follow
 }
 

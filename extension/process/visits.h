@@ -17,9 +17,9 @@ OwnEntries own_entries();
 // stop once something of it is published.
 void follow_commands(lldb::SBDebugger& debugger);
 
-// At a stop, which the hook tells: publishes what is new in all targets of `debugger`. True when the selected
-// one has no reason to stop.
-bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger);
+// At a stop of `target`: publishes what is new in all targets of `debugger`. True when `target` has no reason
+// to stop. By its `hook`, which LLDB runs for each thread with a reason, a stop is visited once.
+bool visit_stop(const Turn& turn, lldb::SBDebugger& debugger, lldb::SBTarget target, bool hook);
 
 // The process of `target` has not run since LLDB has it. A runtime that is there then is one that LLDB
 // attached to: in a process that it launched there is none yet.

@@ -48,11 +48,12 @@ std::uint32_t process_of(lldb::SBTarget& target) {
 
 Workspace::Workspace(lldb::user_id_t debugger)
     : Door([debugger](std::string_view text) { tell(debugger, text); }),
-      processes_({.is_gone = is_gone,
-                  .process_of = process_of,
-                  .make = [this](const lldb::SBTarget& target, DebuggedProcess* before) {
-                    return std::make_shared<DebuggedProcess>(target, settings_, before);
-                  }}) {}
+      processes_(
+          {.is_gone = is_gone,
+           .process_of = process_of,
+           .make = [this](const lldb::SBTarget& target, std::uint32_t number, DebuggedProcess* before) {
+             return std::make_shared<DebuggedProcess>(target, number, settings_, before);
+           }}) {}
 
 std::shared_ptr<Workspace> Workspace::make(lldb::SBDebugger& debugger) {
   const lldb::user_id_t id = debugger.GetID();

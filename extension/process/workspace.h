@@ -8,7 +8,9 @@
 
 #include <lldb/API/LLDB.h>
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -24,6 +26,8 @@ public:
   std::shared_ptr<DebuggedProcess> process(lldb::SBTarget target);
   // The same, but null when the target is not known.
   std::shared_ptr<DebuggedProcess> find(lldb::SBTarget target) { return processes_.find(std::move(target)); }
+  // The target whose hook has this number; nothing: there is none, or no more.
+  std::optional<lldb::SBTarget> target_of_hook(std::uint32_t number) { return processes_.target_of(number); }
   // Of the selected target.
   std::shared_ptr<DebuggedProcess> selected(lldb::SBDebugger& debugger) {
     return process(debugger.GetSelectedTarget());

@@ -32,7 +32,8 @@ void ProcessPublishing::hook() {
 
 void ProcessPublishing::follow_stops() {
   if (!settings_->on || std::exchange(hooked_, true)) return;
-  if (lldb::SBProcess process = target_.GetProcess(); !is_core(process)) add_stop_hook(target_, hook_command);
+  if (lldb::SBProcess process = target_.GetProcess(); !is_core(process))
+    add_stop_hook(target_, hook_command, fmt::format("{} {}", hook_option, hook_));
 }
 
 void ProcessPublishing::add_native(Session& session) {
@@ -180,7 +181,8 @@ void ProcessPublishing::for_breakpoints(const AskedCode& asked, SearchedCode whe
     std::pair<AskedCode, std::size_t> wanted{asked, images};
     if (told && looked_for_ == wanted) return;
     if (!add(*session, asked, where)) update(PublishLevel::everything);
-    looked_for_ = std::move(wanted);
+    looked_for_.reset();
+    if (publisher_.status().complete) looked_for_ = std::move(wanted); // else the next stop goes on
   } catch (const Error& error) {
     publisher_.refuse(error.what());
   }

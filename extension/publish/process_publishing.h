@@ -17,12 +17,15 @@ namespace clr::lldb_plugin {
 
 class ProcessPublishing {
 public:
-  // The sessions and the settings must outlive this.
-  ProcessPublishing(lldb::SBTarget target, StopSession& sessions, const PublishSettings& settings)
-      : target_(target), sessions_(&sessions), settings_(&settings), publisher_(std::move(target)) {}
+  // The sessions and the settings must outlive this. `hook`: the number of the target's hook.
+  ProcessPublishing(lldb::SBTarget target, std::uint32_t hook, StopSession& sessions,
+                    const PublishSettings& settings)
+      : target_(target), hook_(hook), sessions_(&sessions), settings_(&settings),
+        publisher_(std::move(target)) {}
 
-  // The command that LLDB runs at each stop of a target.
-  static constexpr const char* hook_command = "clr publish update";
+  // The command that LLDB runs at each stop of a target, and the option of it that says of which: LLDB gives
+  // the command of a plugin no other way to know. 0: of the selected one.
+  static constexpr const char *hook_command = "clr publish update", *hook_option = "--hook";
 
   const PublishSettings& settings() const { return *settings_; }
 
@@ -90,6 +93,7 @@ private:
   bool add(Session& session, const AskedCode& asked, SearchedCode where = SearchedCode::all);
 
   lldb::SBTarget target_;
+  std::uint32_t hook_; // its number
   StopSession* sessions_;
   const PublishSettings* settings_;
   Publisher publisher_;

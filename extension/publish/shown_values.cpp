@@ -1,11 +1,14 @@
 #include "extension/publish/shown_values.h"
 
+#include "core/memory/error.h"
 #include "core/memory/utf8.h"
+#include "core/objects/loaded_types.h"
 #include "core/objects/returned_fields.h"
 #include "core/objects/type_search.h"
 #include "extension/lldb/managed_value.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -31,6 +34,15 @@ ObjectReader* ShownValues::reader() {
   return sessions_->for_values()->runtime().objects();
 }
 
+// A type may be loaded or unloaded while the process runs.
+void ShownValues::renew_types(ObjectReader& objects) {
+  const std::uint32_t stop = target_.GetProcess().GetStopID(true);
+  if (std::exchange(types_stop_, stop) == stop || !is_stopped_process(target_)) return;
+  const std::uint64_t mark = mark_of_loaded_types(objects.finder());
+  if (std::exchange(types_mark_, mark) != mark) types_by_name_.clear();
+  std::erase_if(types_by_name_, [](const auto& known) { return known.second.fault; });
+}
+
 std::optional<ShownValues::Place> ShownValues::structure_of(lldb::SBValue& raw) {
   const char* const name = raw.GetTypeName();
   const lldb::addr_t at = raw.GetLoadAddress();
@@ -45,19 +57,22 @@ std::optional<ShownValues::Place> ShownValues::structure_of(lldb::SBValue& raw) 
   ObjectReader* const objects = reader();
   if (objects == nullptr || (may_be_union && !objects->finder().has_assembly("FSharp.Core")))
     return std::nullopt;
+  renew_types(*objects);
   if (types_by_name_.size() >= max_kept_types) types_by_name_.clear();
-  const auto [type, is_new] = types_by_name_.try_emplace(name, 0);
+  const auto [found, is_new] = types_by_name_.try_emplace(name);
+  KnownType& type = found->second;
   if (is_new) {
     try {
-      type->second = find_type(*objects, without_tuple_names(name));
-      const TypeLayout& layout = objects->layouts().of(type->second);
-      if (may_be_union && objects->union_of(layout) == nullptr) type->second = 0;
-      if (may_be_run && layout.repeats < 2) type->second = 0;
-    } catch (const Error&) {
+      type.table = find_type(*objects, without_tuple_names(name));
+      const TypeLayout& layout = objects->layouts().of(type.table);
+      if (may_be_union && objects->union_of(layout) == nullptr) type.table = 0;
+      if (may_be_run && layout.repeats < 2) type.table = 0;
+    } catch (const Error& error) {
       // Not loaded, or the name does not say all of its arguments: its members are shown.
+      type.fault = error.kind() != ErrorKind::invalid_argument;
     }
   }
-  return type->second == 0 ? std::nullopt : std::optional(Place{at, type->second});
+  return type.table == 0 ? std::nullopt : std::optional(Place{at, type.table});
 }
 
 std::string ShownValues::text(lldb::SBValue& value, const TextLimits& limits) {

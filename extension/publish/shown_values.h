@@ -27,7 +27,7 @@ public:
 
   // The text of a structure of the framework's (ManagedValue::described), or of a union of F#'s, that lies in
   // the process's memory; "" for others, and where it does not, or cannot be read. Cost: when its type is
-  // new, that of find_type.
+  // new, that of find_type; once in a stop of a live process that of mark_of_loaded_types.
   std::string text(lldb::SBValue& value, const TextLimits& limits);
 
   // The number of parts of the object that `value` is or refers to, which is looked at anew. Nothing: it is
@@ -53,13 +53,21 @@ private:
     auto operator<=>(const Place&) const = default;
   };
   std::optional<Place> structure_of(lldb::SBValue& raw);
+  // Forgets which structures names mean when that may be others than at the stop before.
+  void renew_types(ObjectReader& objects);
 
   lldb::SBTarget target_;
   StopSession* sessions_;
   ValueTypes types_;
   std::uint32_t stop_ = 0;
   std::map<Place, ValueParts> kept_;
-  std::unordered_map<std::string, Address> types_by_name_; // 0: none that can be told from others
+  struct KnownType {
+    Address table = 0;  // 0: none that can be told from others
+    bool fault = false; // it could not be read
+  };
+  std::unordered_map<std::string, KnownType> types_by_name_;
+  std::uint32_t types_stop_ = 0; // the last one
+  std::uint64_t types_mark_ = 0; // of a live process mark_of_loaded_types() at that
 };
 
 } // namespace clr::lldb_plugin

@@ -77,6 +77,10 @@ std::shared_ptr<Session> StopSession::at_stop() {
   return session_;
 }
 
+std::shared_ptr<Session> StopSession::lend() {
+  return lent_.lend(at_stop());
+}
+
 std::shared_ptr<Session> StopSession::for_values() {
   after_short_run();
   forget_written(writer_ != Writer::none);
@@ -89,6 +93,7 @@ std::shared_ptr<Session> StopSession::after_short_run() {
   case SessionAge::Need::nothing:
     break;
   case SessionAge::Need::forget:
+    if (lent_.is_lent(session_)) return open(stop);
     session_->ran();
     age_.forgot(stop);
     break;
@@ -99,6 +104,7 @@ std::shared_ptr<Session> StopSession::after_short_run() {
 }
 
 void StopSession::symbol_files_changed() {
+  if (lent_.is_lent(session_)) return drop();
   if (session_) session_->set_symbol_files(settings_->symbol_files);
 }
 

@@ -1,6 +1,7 @@
 // The session of one process, made at the stop that is asked for.
 #pragma once
 
+#include "extension/session/lent.h"
 #include "extension/session/session.h"
 #include "extension/session/session_age.h"
 
@@ -43,6 +44,9 @@ public:
   // Error{invalid_argument} with the plain reason when the process cannot be read: there is none, it has
   // exited.
   std::shared_ptr<Session> at_stop();
+  // As at_stop(), for who keeps it when others had their turn, with what it has found: from it nothing is
+  // taken away, and who looks at later stops gets another one.
+  std::shared_ptr<Session> lend();
   // The session of the last stop that at_stop() was asked for, with what it has read forgotten, for those who
   // look at many stops in a row; a runtime that was not there then is looked for again. Throws as at_stop().
   std::shared_ptr<Session> after_short_run();
@@ -68,6 +72,7 @@ private:
   Writer writer_ = Writer::client; // until a command says who works
   bool written_ = false;           // behind a writer that is gone
   std::shared_ptr<Session> session_;
+  Lent<Session> lent_;
 };
 
 } // namespace clr::lldb_plugin

@@ -85,6 +85,63 @@ TEST_CASE("a module that is loaded later has methods that are wanted", "[notific
   CHECK(told.rows(runtime) == 6);
 }
 
+TEST_CASE("methods of modules that were unloaded are told of no more", "[notification_watch]") {
+  Told told;
+  Runtime before = told.program.runtime();
+  told.watch.arm(before, Told::wish("Place"));
+  told.raise(before, 1, told.program.late, 0);
+  told.watch.arm(before, Told::wish("Place")); // its list of modules is from before
+  CHECK(told.rows(before) == 6);
+  told.program.types.app_domain({told.program.app, told.program.late});
+  Runtime with = told.program.runtime();
+  told.watch.arm(with, Told::wish("Place"));
+  CHECK(told.rows(with) == 6);
+  told.program.types.app_domain({told.program.app});
+  Runtime without = told.program.runtime();
+  told.watch.arm(without, Told::wish("Place"));
+  CHECK(told.rows(without) == 5);
+}
+
+TEST_CASE("another module may be loaded where one was", "[notification_watch]") {
+  Told told;
+  RuntimeTypes& types = told.program.types;
+  const auto load_another = [&] {
+    MetadataBuilder metadata;
+    metadata.assembly("another");
+    metadata.type("Another", "Orders");
+    metadata.method("Place", bytes_of({0, 0, 1}));
+    metadata.method("Place", bytes_of({0, 0, 1}));
+    const Address twin = types.module({.path = "/app/another.dll",
+                                       .file_name = "another.dll",
+                                       .simple_name = "another",
+                                       .metadata = metadata.build()});
+    const auto at = static_cast<Address>(types.target.offset("Module", "DynamicMetadata"));
+    types.target.set(told.program.late, "Module", "DynamicMetadata",
+                     types.target.target().read_pointer(twin + at));
+  };
+  SECTION("while the runtime tells") {
+    Runtime before = told.program.runtime();
+    told.watch.arm(before, Told::wish("Place"));
+    told.raise(before, 1, told.program.late, 0);
+    CHECK(told.rows(before) == 6);
+    load_another();
+    Runtime after = told.program.runtime();
+    told.raise(after, 1, told.program.late, 0);
+    CHECK(told.rows(after) == 7);
+  }
+  SECTION("while it does not") {
+    types.app_domain({told.program.app, told.program.late});
+    Runtime before = told.program.runtime();
+    told.watch.arm(before, Told::wish("Place"));
+    CHECK(told.rows(before) == 6);
+    told.watch.disarm(before);
+    load_another();
+    Runtime after = told.program.runtime();
+    told.watch.arm(after, Told::wish("Place"));
+    CHECK(told.rows(after) == 7);
+  }
+}
+
 TEST_CASE("a module whose methods cannot be told of ends it", "[notification_watch]") {
   Told told;
   Runtime runtime = told.program.runtime();

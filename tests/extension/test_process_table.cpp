@@ -11,6 +11,7 @@ namespace {
 
 struct FakeProcess {
   int target = 0, made_after = 0, number = 0;
+  std::uint32_t of = 0; // the number of its target
   bool retired = false;
   std::function<void()> at_retirement;
   void retire() {
@@ -26,10 +27,11 @@ struct Debugger {
       .is_gone = [this](int& target) { return ++asked, !processes.contains(target); },
       .process_of = [this](int& target) { return processes.contains(target) ? processes.at(target) : 0; },
       .make =
-          [this](const int& target, FakeProcess* before) {
+          [this](const int& target, std::uint32_t number, FakeProcess* before) {
             auto process = std::make_shared<FakeProcess>();
             process->target = target;
             process->number = ++made;
+            process->of = number;
             process->made_after = before != nullptr ? before->number : 0;
             if (before != nullptr) CHECK(before->retired);
             return process;
@@ -125,4 +127,22 @@ TEST_CASE("what retires may come back to the table", "[process_table]") {
   second->at_retirement = [&] { seen = debugger.table.all().size(); };
   debugger.table.at(2);
   CHECK(seen == 1);
+}
+
+TEST_CASE("a target has one number as long as it is there", "[process_table]") {
+  Debugger debugger{.processes = {{1, 10}, {2, 20}}};
+  CHECK(debugger.table.at(1)->of == 1);
+  CHECK(debugger.table.at(2)->of == 2);
+  CHECK(debugger.table.target_of(1) == 1);
+  CHECK(debugger.table.target_of(2) == 2);
+  CHECK_FALSE(debugger.table.target_of(0));
+  CHECK_FALSE(debugger.table.target_of(3));
+  debugger.processes[1] = 11; // run again
+  CHECK(debugger.table.at(1)->of == 1);
+  CHECK(debugger.table.target_of(1) == 1);
+  debugger.processes.erase(1);
+  CHECK_FALSE(debugger.table.target_of(1));
+  debugger.processes[1] = 12; // another target
+  CHECK(debugger.table.at(1)->of == 3);
+  CHECK_FALSE(debugger.table.target_of(1));
 }
