@@ -33,7 +33,7 @@ public:
   // missing, and kept. Valid as long as this. Throws Error{corrupt} where the indexes of all metadata would
   // have more than max_indexed_rows.
   const Index& of(MetadataTable table, unsigned column, std::uint32_t rows,
-                 const std::function<std::uint32_t(std::uint32_t rid)>& value_of);
+                  const std::function<std::uint32_t(std::uint32_t rid)>& value_of);
 
   // Of all metadata of this process, 4 bytes each. The tables of a module that is being edited have some
   // 10,000.
