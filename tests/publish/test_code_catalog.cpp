@@ -791,12 +791,14 @@ TEST_CASE("catalog: code that recurs is made anew once") {
   CHECK(catalog.add(runtime, places, options).gone.empty());
   CHECK(catalog.update(runtime, options).gone.empty());
 
-  // Of other code at the same places nothing was chosen yet.
-  CatalogProcess replaced({0x2'1000, 0x2'1080}, 0x7777'1000);
-  Runtime second = replaced.runtime();
+  // Of code that comes to the place of what was freed nothing was chosen yet.
   options.repeated.clear();
-  const CatalogChange next = catalog.update(second, options);
+  CatalogProcess freed({0x2'1000});
+  Runtime second = freed.runtime();
+  catalog.update(second, options);
+  Runtime third = process.runtime();
+  const CatalogChange next = catalog.update(third, options);
   REQUIRE(next.added.size() == 1);
   options.repeated = places;
-  CHECK(catalog.add(second, places, options).gone == std::vector<std::uint64_t>{next.added[0].id});
+  CHECK(catalog.add(third, places, options).gone == std::vector<std::uint64_t>{next.added[0].id});
 }
