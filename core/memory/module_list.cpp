@@ -288,8 +288,8 @@ std::vector<LoadedModule> walk_link_map(MemoryReader& memory, Address executable
       const Address bias = read_word(memory, platform, map);
       const Address name = read_word(memory, platform, map + word);
       // LLDB takes no link map of which the last word of an entry is not in a core that this walk recorded.
-      std::array<std::byte, 2 * sizeof(std::uint64_t)> last;
-      memory.read_some(platform.wrap(map + 3 * word), std::span(last).first(2 * word));
+      std::array<std::byte, sizeof(std::uint64_t)> last;
+      memory.read_some(platform.wrap(map + 4 * word), std::span(last).first(word));
       map = read_word(memory, platform, map + 3 * word);
       // The first one is the executable. When it is linked to a fixed address, its bias is not its base.
       const Address base = modules.empty() ? executable : bias;

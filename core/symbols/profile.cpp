@@ -1,5 +1,6 @@
 #include "core/symbols/profile.h"
 
+#include "core/memory/seeded_hash.h"
 #include "core/symbols/map_lines.h"
 
 #include <algorithm>
@@ -29,11 +30,12 @@ std::optional<Number> parse_number(std::string_view text) {
 // Owners are found by their hash: the texts of a symbol file can be long, and equal up to their ends.
 struct OwnerHash {
   std::size_t operator()(const SampleOwner& owner) const {
-    std::size_t hash = owner.line;
+    const SeededHash hash;
+    std::size_t value = hash(std::uint64_t{owner.line});
     for (const std::string_view text :
          {std::string_view(owner.function), std::string_view(owner.module), std::string_view(owner.file)})
-      hash = hash * 31 + std::hash<std::string_view>()(text);
-    return hash;
+      value = hash(value ^ hash(text));
+    return value;
   }
 };
 

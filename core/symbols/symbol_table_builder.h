@@ -1,6 +1,7 @@
 // Makes a SymbolTable from entries in any order, which may repeat and overlap.
 #pragma once
 
+#include "core/memory/seeded_hash.h"
 #include "core/symbols/symbol_table.h"
 
 #include <unordered_set>
@@ -70,7 +71,7 @@ private:
   struct Hash {
     using is_transparent = void;
     const std::string* strings;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    std::size_t operator()(std::string_view text) const { return SeededHash()(text); }
     std::size_t operator()(std::uint32_t offset) const {
       return (*this)(std::string_view(strings->data() + offset));
     }

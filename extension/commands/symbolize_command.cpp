@@ -181,9 +181,7 @@ private:
 
   static SampleOwner of_file(const AddedName& found) {
     const auto cut = [](std::string_view text) {
-      return std::string(text.size() <= symbols::Profile::max_owner_name
-                             ? text
-                             : without_cut_end(text.substr(0, symbols::Profile::max_owner_name)));
+      return std::string(cut_utf8(text, symbols::Profile::max_owner_name));
     };
     SampleOwner owner{.function = cut(found.function), .module = {}, .file = cut(found.file)};
     owner.line = found.line;

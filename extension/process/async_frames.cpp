@@ -38,8 +38,12 @@ std::vector<AddedFrames> async_frames(Session& session) {
   lldb::SBProcess process = session.target().GetProcess();
   lldb::SBDebugger debugger = session.target().GetDebugger();
   std::size_t left = max_all_added_frames, rows_left = StackPlaces::max_steps;
-  for (std::uint32_t i = 0; i < process.GetNumThreads() && rows_left > 0 && left > 0; ++i) {
+  for (std::uint32_t i = 0; i < process.GetNumThreads(); ++i) {
     lldb::SBThread thread = process.GetThreadAtIndex(i);
+    if (rows_left == 0 || left == 0) {
+      all.push_back({.thread = thread.GetThreadID(), .frames = {{.name = left_out, .file = {}}}});
+      continue;
+    }
     std::vector<FrameRow> rows;
     walk_stack(session, thread, {.max_frames = rows_left, .lines = false}, [&](const FrameRow& row) {
       if (row.answer) rows.push_back(row);

@@ -8,7 +8,8 @@
 
 namespace clr::lldb_plugin {
 
-// Of one thread, and of all threads together. What is more is left out, which the last frame tells.
+// Of one thread, and of all threads together. What is more is left out, which a last frame of each
+// thread concerned tells.
 constexpr std::size_t max_added_frames = 1'000;
 constexpr std::size_t max_all_added_frames = 10'000;
 
