@@ -8,7 +8,7 @@ std::span<const std::byte> HeapBytes::fetch(Address at, std::size_t least, Addre
   const bool follows = at - begin_ <= size_;
   last_ = follows ? std::min(piece, 4 * last_) : small_piece;
   const std::size_t wanted = std::min<std::uint64_t>(std::max(last_, least), end - at);
-  if (bytes_.size() < wanted) bytes_.resize(std::max(wanted, follows ? piece : wanted));
+  if (bytes_.size() < wanted) bytes_.resize(wanted);
   const std::span<std::byte> out = std::span(bytes_).first(wanted);
   MemoryReader& memory = types_->target().memory();
   auto got = memory.scan_together(at, out);
