@@ -2,6 +2,7 @@
 
 #include "core/objects/object_reader.h"
 #include "core/runtime/source_lines.h"
+#include "extension/lldb/frame_line.h"
 
 #include <algorithm>
 #include <string_view>
@@ -46,11 +47,6 @@ Address behind_call(lldb::SBThread& thread, Address slot) {
   lldb::SBError error;
   const Address returned = process.ReadPointerFromMemory(slot, error);
   return error.Success() && returned != 0 ? quiet_place(target, returned) : 0;
-}
-
-bool has_line(lldb::SBFrame& frame) {
-  lldb::SBLineEntry line = frame.GetLineEntry();
-  return line.IsValid() && line.GetLine() != 0;
 }
 
 // Frames below this one are of whatever was done before a method went on, or of nobody.

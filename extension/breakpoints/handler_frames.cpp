@@ -2,6 +2,7 @@
 
 #include "core/describe/called_methods.h"
 #include "core/runtime/source_lines.h"
+#include "extension/lldb/frame_line.h"
 
 namespace clr::lldb_plugin {
 
@@ -40,8 +41,7 @@ std::vector<HandlerWatch::Frame> HandlerFrames::of(Session& session, lldb::SBThr
     const CodeLookup found = session.runtime().code()->find(i == 0 ? frame.pc : frame.pc - 1);
     if (const auto* const block = std::get_if<CodeBlock>(&found)) {
       frame.rbp = frame_pointer(known);
-      lldb::SBLineEntry line = known.GetLineEntry();
-      frame.has_line = line.IsValid() && line.GetLine() != 0;
+      frame.has_line = has_line(known);
       frame.handlers = &handlers_of(session, *block);
       frame.funclet = is_funclet(session, *block);
       frame.returns_to_caller =

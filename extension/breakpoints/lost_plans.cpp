@@ -3,6 +3,7 @@
 #include "core/isa/architecture.h"
 #include "core/memory/error.h"
 #include "extension/breakpoints/managed_steps.h"
+#include "extension/lldb/frame_line.h"
 #include "extension/lldb/native_modules.h"
 #include "extension/lldb/step_end.h"
 #include "extension/lldb/thread_plans.h"
@@ -168,8 +169,7 @@ bool ManagedSteps::goes_on_to_lines() {
   const StepUnderWay ended = ended_step(thread);
   if (ended != StepUnderWay::over && ended != StepUnderWay::out) return false;
   lldb::SBFrame frame = thread.GetFrameAtIndex(0);
-  lldb::SBLineEntry line = frame.GetLineEntry(); // LLDB 14 gives one that is none the greatest number
-  if (frame.GetCFA() <= stood_.cfa || (line.IsValid() && line.GetLine() != 0)) return false;
+  if (frame.GetCFA() <= stood_.cfa || has_line(frame)) return false;
   if (expected_of_ != 0) begun(ended);
   stands_ = thread;
   if (by_places) return go_by_places(thread);

@@ -3,6 +3,7 @@
 #include "core/describe/called_methods.h"
 #include "core/describe/exception_handlers.h"
 #include "core/memory/error.h"
+#include "extension/lldb/frame_line.h"
 #include "extension/lldb/thread_plans.h"
 
 #include <algorithm>
@@ -13,11 +14,6 @@
 namespace clr::lldb_plugin {
 
 namespace {
-bool has_line(lldb::SBFrame& frame) {
-  lldb::SBLineEntry line = frame.GetLineEntry();
-  return line.IsValid() && line.GetLine() != 0;
-}
-
 // The first caller of frame 0 that has lines, where its next one has none; else no frame.
 lldb::SBFrame caller_behind_code_without_lines(lldb::SBThread& thread) {
   for (std::uint32_t i = 1; i < HandlerFrames::max_frames; ++i) {

@@ -5,6 +5,7 @@
 #include "core/objects/object_reader.h"
 #include "core/report/exception_report.h"
 #include "core/types/name_format.h"
+#include "extension/lldb/frame_line.h"
 #include "extension/lldb/notice.h"
 #include "extension/lldb/own_command.h"
 
@@ -55,8 +56,7 @@ std::uint32_t thrower_of(lldb::SBThread& thread) {
   for (std::uint32_t i = 1; i < max_frames_of_throw; ++i) {
     lldb::SBFrame frame = thread.GetFrameAtIndex(i);
     if (!frame.IsValid()) break;
-    lldb::SBLineEntry line = frame.GetLineEntry();
-    if (line.IsValid() && line.GetLine() != 0) return i;
+    if (has_line(frame)) return i;
   }
   return 0;
 }
