@@ -10,7 +10,7 @@
 namespace clr {
 namespace {
 
-constexpr std::uint32_t word = 8, words_with_kinds = 2;
+constexpr std::uint32_t word_size = 8, words_with_kinds = 2;
 // More equal reals are passed as any other structure. [AAPCS64, homogeneous aggregates]
 constexpr unsigned max_equal_reals = 4;
 constexpr std::uint32_t interface_category = 0x000c'0000;
@@ -24,7 +24,7 @@ bool is_real(ElementType number) {
 }
 
 ArgumentShape reference_shape(bool interior) {
-  return {.size = word, .references = {{.offset = 0, .interior = interior}}};
+  return {.size = word_size, .references = {{.offset = 0, .interior = interior}}};
 }
 
 // Types that the JIT passes in vector registers: not by what their fields are.
@@ -64,7 +64,7 @@ void MethodCallShapes::add_parts(ArgumentShape& shape, const TypeUse& type, std:
     if (size == 0)
       not_known(fmt::format("the size of a field of type {} is not known", format_type(*type.name)));
     if (at % size != 0) shape.memory_only = true;
-    if (at / word < words_with_kinds && !real) integer_words_ |= 1u << at / word;
+    if (at / word_size < words_with_kinds && !real) integer_words_ |= 1u << at / word_size;
     if (real && (real_size_ == 0 || real_size_ == size)) {
       real_size_ = size;
       ++reals_;
@@ -77,11 +77,11 @@ void MethodCallShapes::add_parts(ArgumentShape& shape, const TypeUse& type, std:
   case TypeUse::Kind::array:
   case TypeUse::Kind::byref:
     shape.references.push_back({.offset = at, .interior = type.kind == TypeUse::Kind::byref});
-    return add(word, false);
+    return add(word_size, false);
   case TypeUse::Kind::pointer:
-    return add(word, false);
+    return add(word_size, false);
   case TypeUse::Kind::number:
-    return add(size_of_number(type.number, word), is_real(type.number));
+    return add(size_of_number(type.number, word_size), is_real(type.number));
   case TypeUse::Kind::value: {
     const TypeLayout& layout = layouts.of(type.method_table);
     if (layout.kind == TypeLayout::Kind::enumeration || layout.kind == TypeLayout::Kind::number)
@@ -102,24 +102,24 @@ ArgumentShape MethodCallShapes::shape_of(const TypeUse& type) {
   case TypeUse::Kind::byref:
     return reference_shape(true);
   case TypeUse::Kind::pointer:
-    return {.size = word};
+    return {.size = word_size};
   case TypeUse::Kind::number:
     return {.kind = is_real(type.number) ? ArgumentShape::Kind::real : ArgumentShape::Kind::integer,
-            .size = word};
+            .size = word_size};
   case TypeUse::Kind::value:
     break;
   default:
     not_known(fmt::format("the type {} is not known", format_type(*type.name)));
   }
   const TypeLayout& layout = runtime_->objects()->layouts().of(type.method_table);
-  if (layout.kind == TypeLayout::Kind::enumeration) return {.size = word};
+  if (layout.kind == TypeLayout::Kind::enumeration) return {.size = word_size};
   ArgumentShape shape{.kind = ArgumentShape::Kind::structure, .size = layout.size};
   parts_ = 0;
   real_size_ = 0;
   reals_ = integer_words_ = 0;
   all_reals_ = true;
   add_parts(shape, type, 0, 0);
-  for (unsigned i = 0; i < words_with_kinds && i * word < shape.size; ++i)
+  for (unsigned i = 0; i < words_with_kinds && i * word_size < shape.size; ++i)
     if ((integer_words_ >> i & 1) == 0 && reals_ != 0) shape.real_words |= 1u << i;
   if (all_reals_ && reals_ >= 1 && reals_ <= max_equal_reals) shape.equal_reals = reals_;
   return shape;
@@ -137,7 +137,7 @@ bool MethodCallShapes::takes_context(const MethodDesc& desc, const MethodTable& 
 }
 
 std::vector<ArgumentShape> MethodCallShapes::read(Address method_desc, bool dispatched) {
-  if (runtime_->target()->pointer_size() != word) not_known("arguments of 32-bit CPUs are not read");
+  if (runtime_->target()->pointer_size() != word_size) not_known("arguments of 32-bit CPUs are not read");
   if (!descs_) descs_.emplace(*runtime_->target());
   MethodNames& names = *runtime_->names();
   TypeFinder& finder = runtime_->objects()->finder();
@@ -176,8 +176,8 @@ std::vector<ArgumentShape> MethodCallShapes::read(Address method_desc, bool disp
   if (signature.return_type->kind == TypeUse::Kind::value &&
       returned_in_buffer(architecture_of(runtime_->target()->platform().cpu),
                          shape_of(*signature.return_type)))
-    shapes.push_back({.size = word});
-  if (!dispatched && takes_context(desc, owner)) shapes.push_back({.size = word});
+    shapes.push_back({.size = word_size});
+  if (!dispatched && takes_context(desc, owner)) shapes.push_back({.size = word_size});
   if (async && async->variant) shapes.push_back(reference_shape(false)); // what to go on with
   for (const TypeUsePtr& parameter : signature.parameters) shapes.push_back(shape_of(*parameter));
   return shapes;

@@ -22,10 +22,10 @@ namespace {
 constexpr const char *never = "false", *always = "true";
 
 // An expression of LLDB's that stands for one of C#, which the user sees, too.
-constexpr std::string_view comment = "/* ", end_of_comment = " */ ";
+constexpr std::string_view begin_of_comment = "/* ", end_of_comment = " */ ";
 
 std::string with_comment(const std::string& condition, const std::string& meant) {
-  return fmt::format("{}{}{}{}", comment, condition, end_of_comment, meant);
+  return fmt::format("{}{}{}{}", begin_of_comment, condition, end_of_comment, meant);
 }
 
 // The user's, of a breakpoint or of one of its places, which may have one of its own.
@@ -33,8 +33,10 @@ template<typename Conditional>
 std::string condition_of(Conditional where) {
   const char* const text = where.GetCondition();
   std::string condition = respelled(text == nullptr ? "" : text, 0);
-  const std::size_t end = condition.starts_with(comment) ? condition.find(end_of_comment) : std::string::npos;
-  return end == std::string::npos ? condition : condition.substr(comment.size(), end - comment.size());
+  const std::size_t end =
+      condition.starts_with(begin_of_comment) ? condition.find(end_of_comment) : std::string::npos;
+  return end == std::string::npos ? condition
+                                  : condition.substr(begin_of_comment.size(), end - begin_of_comment.size());
 }
 
 // The managed code that `pc` is in.
