@@ -43,6 +43,9 @@ SLOWEST = 30.0
 LONGEST = 60.0             # seconds by the clock: it waits for something
 LARGEST = 1 << 20          # KB resident
 KEPT = 32 << 20            # bytes of a command's text that are looked at
+# Programs end together with what they began. Not by a session: Linux shares the processors out by session first, so that a build of a low priority in
+# ours would get as much as one of these.
+OWN_GROUP = {"process_group": 0}
 ASSEMBLY = "/tmp/situations/bin/situations/debug/situations.dll"
 BUILT_PDB = "/tmp/situations/obj/situations/debug/situations.pdb"
 
@@ -72,7 +75,7 @@ class Run:
         words = [lldb.driver, "--no-lldbinit", "--batch", "--no-use-colors", *before, "--source", str(script)]
         if STRACE:
             words = [STRACE, "-f", "--seccomp-bpf", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
-        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT, start_new_session=True)
+        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=ENVIRONMENT, **OWN_GROUP)
         self.texts, self.seconds = {}, {}
         timer = threading.Timer(LONGEST * 3, self.kill)
         timer.start()
@@ -468,7 +471,7 @@ def run_package(lldb, script, core, folder):
         words = [STRACE, "-f", "--seccomp-bpf", "-qq", "-yy", "-s", "4096", "-e", "trace=open,openat,openat2,creat", "-o", str(trace), "--", *words]
     environment = {**ENVIRONMENT, "LLDB_CLR_LIBRARY_DIR": str(library), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8:surrogateescape"}
     with said.open("wb") as out:
-        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment, start_new_session=True)
+        process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment, **OWN_GROUP)
     timer = threading.Timer(LONGEST * 10, os.killpg, (process.pid, 9))   # a group of its own
     timer.start()
     _, status, usage = os.wait4(process.pid, 0)
