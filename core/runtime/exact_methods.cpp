@@ -140,20 +140,16 @@ Method ExactMethods::exact(const Method& method, GcContextKind kind, Address con
 
 const std::vector<debuginfo::Variable>& ExactMethods::homes_of(const CodeBlock& block) {
   if (const auto known = homes_.find(block.start); known != homes_.end()) return known->second;
-  if (homes_.size() >= max_known) {
-    homes_.clear();
-    kept_homes_ = 0;
-  }
-  auto& homes = homes_[block.start];
+  std::vector<debuginfo::Variable> homes;
   for (debuginfo::Variable& variable : runtime_->lines()->debug_info().variables(block))
     if (variable.number == this_variable || variable.number == debuginfo::Variable::type_context)
       homes.push_back(std::move(variable));
+  if (homes_.size() >= max_known || kept_homes_ + homes.size() > max_kept_homes) {
+    homes_.clear();
+    kept_homes_ = 0;
+  }
   kept_homes_ += homes.size();
-  if (kept_homes_ <= max_kept_homes) return homes;
-  std::vector<debuginfo::Variable> last = std::move(homes);
-  homes_.clear();
-  kept_homes_ = last.size();
-  return homes_[block.start] = std::move(last);
+  return homes_[block.start] = std::move(homes);
 }
 
 std::vector<ExactMethods::Home> ExactMethods::homes_at(const StackFrame& frame, std::int32_t number) {
