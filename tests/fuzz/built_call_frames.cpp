@@ -34,6 +34,54 @@ void SeedFolder::write(std::string_view target, unsigned choice, const std::vect
   write(target, all);
 }
 
+namespace {
+
+// What stands in the common entry of a module's call frame information, and instructions that only pass by.
+void write_common_entries(SeedFolder& folder) {
+  using Rules = std::vector<std::uint8_t>;
+  Rules deep(70, DW_CFA_remember_state), plain_address(9);
+  plain_address[0] = DW_CFA_set_loc;
+  const std::vector<Rules> functions{{DW_CFA_advance_loc | 1, DW_CFA_offset | 3, 2, DW_CFA_restore | 3},
+                                     {DW_CFA_advance_loc1, 1},
+                                     {DW_CFA_advance_loc2, 1, 0},
+                                     {DW_CFA_advance_loc4, 1, 0, 0, 0},
+                                     {DW_CFA_MIPS_advance_loc8, 1, 0, 0, 0, 0, 0, 0, 0},
+                                     {DW_CFA_GNU_args_size, 8},
+                                     {DW_CFA_GNU_window_save, 0x2c},
+                                     {DW_CFA_GNU_negative_offset_extended, 3, 2},
+                                     {DW_CFA_remember_state, DW_CFA_restore_state, DW_CFA_restore_state},
+                                     {DW_CFA_restore_extended, 3},
+                                     {DW_CFA_expression, 3, 0xff, 0xff, 0x7f},
+                                     {DW_CFA_undefined, 0xff, 0xff, 0x7f},
+                                     {0x3f},
+                                     deep,
+                                     plain_address};
+  constexpr std::uint32_t size = 0x3000, step = size / 32 + 1;
+  CfiImage image{.base = 0, .size = size, .functions = {}};
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    image.functions.push_back({i * step, step - 2, functions[i], i % 4 == 3});
+  StackMemory memory;
+  image.write(memory);
+  Code sound(size, std::byte{0xCC});
+  for (Address at = 0; at < size; ++at) memory.read_some(at, std::span(sound).subspan(at, 1));
+  folder.write("unwind", 2, sound);
+  // Its version, its form of two letters, and the encoding of addresses.
+  constexpr std::size_t version = 0x2008, form = 0x2009, encoding = 0x2010;
+  const auto change = [&](std::size_t at, unsigned value) {
+    Code changed = sound;
+    changed[at] = static_cast<std::byte>(value);
+    folder.write("unwind", 2, changed);
+  };
+  change(version, 2);
+  change(form, 'e');
+  for (const char letter : {'B', 'G', 'L', 'P', 'Q'}) change(form + 1, static_cast<unsigned char>(letter));
+  for (const unsigned form_of_pointers :
+       {0x00u, 0x10u, 0x12u, 0x13u, 0x14u, 0x1au, 0x1cu, 0x1fu, 0x3bu, 0x9bu})
+    change(encoding, form_of_pointers);
+}
+
+} // namespace
+
 // The call frame information of a native module, with one kind of rule in each function; fuzz_unwind.cpp asks
 // at every 32nd part of the module.
 void write_call_frames(SeedFolder& folder) {
@@ -151,6 +199,7 @@ void write_call_frames(SeedFolder& folder) {
       folder.write("unwind", cpu == Cpu::x64 ? 2 : 3, Code(bytes.begin(), bytes.begin() + 0x2100));
     }
   }
+  write_common_entries(folder);
   // What a signal handler returns to.
   const std::vector<Code> returns{code_of({0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05}),
                                   code_of({0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4})};

@@ -56,8 +56,21 @@ BEYOND = (
     # Prints a value: output, beside the decoder that made the value.
     re.compile(FUNCTION + r"std::string(?:_view)? (?:\w+::)*(?:to_string|format_\w+|\w+_text|\w+_name)\("),
 )
+# Beyond what an input can ask for in its time: what is kept becomes too much and is forgotten, all work together too long.
+BEYOND_LIMIT = re.compile(r"(?P<indent> *)if \(.*\bmax_(?:kept|all)_\w+")
 # A fault of the host or of the caller, which no input leads to.
 BEYOND_THROW = re.compile(r"throw Error\(ErrorKind::(?:io|internal|invalid_argument)\b")
+
+
+def end_of_branch(lines, first, indent):
+    """The index of the last line of what an `if` leads to that begins on line `first`."""
+    last = first
+    while not lines[last].endswith(("{", ";")):
+        last += 1
+    if lines[last].endswith("{"):
+        while lines[last] not in (indent + "}", indent + "} else {"):
+            last += 1
+    return last
 
 
 def beyond_inputs(path):
@@ -70,6 +83,8 @@ def beyond_inputs(path):
             while not lines[last].endswith("}") or (last != first and lines[last] != start["indent"] + "}"):
                 last += 1
             left_out.update(range(first + 1, last + 2))
+        if limit := BEYOND_LIMIT.match(line):
+            left_out.update(range(first + 2, end_of_branch(lines, first, limit["indent"]) + 2))
         if BEYOND_THROW.search(line):
             last = first
             while not lines[last].rstrip().endswith(";"):

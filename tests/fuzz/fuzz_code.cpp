@@ -167,6 +167,7 @@ public:
     for (unsigned i = 0; i < 6; ++i)
       for (const Address at : {0x200, 0x310, 0x510, 0x650, 0x3210})
         look_up(manager, heap_begin + 0x600 * Address{i} + at);
+    look_up(manager, heap_begin + 0xbff0); // behind more empty units of the map than are read one by one
     for (const Address rva : {0x100, 0x190, 0x210, 0x2ff, 0x410, 0x910, 0x4100})
       look_up(manager, image_begin + rva);
     for (const Address major : {8, 17, 20, 22}) look_up(manager, image_begin + major * 0x1'0000 + 0x110);

@@ -193,7 +193,8 @@ public:
         built_.set_generation_start(0, 0, begin + 4 * word);
       }
     }
-    built_.finalizer_queue(0, {{{before}, {}, {}, {}, {before}, {}, {before}}});
+    for (unsigned heap = 0; heap < std::max(heaps, 1u); ++heap)
+      queues_.push_back(built_.finalizer_queue(heap, {{{before}, {}, {}, {}, {before}, {}, {before}}}));
     const Address failure = note_failure();
     if (contract) describe(regions, heaps, failure);
     set_up(built_.memory, built_.t.contract_descriptor(), platform);
@@ -202,6 +203,15 @@ public:
   unsigned parts() const override { return 3; }
   void ask(const Target& target, unsigned part) override {
     attempt([&] { part == 0 ? walk(target) : part == 1 ? follow(target) : fail(target); });
+  }
+  std::vector<Damage> damages() override {
+    if (queues_.size() < 2) return {};
+    Damage shared{.name = "shared-queue", .part = 1, .edits = {}};
+    for (unsigned i = 0; i < 9; ++i)
+      shared.edits.push_back({.width = static_cast<std::uint8_t>(built_.word),
+                              .at = queues_[1] + i * built_.word,
+                              .value = built_.target().read_pointer(queues_[0] + i * built_.word)});
+    return {shared};
   }
 
 private:
@@ -247,6 +257,7 @@ private:
   }
 
   test::HeapRuntime built_;
+  std::vector<Address> queues_; // of finalizers, for each heap
 };
 
 // The heap of a real process, and what users ask of it.
@@ -269,6 +280,18 @@ public:
       if (part == 3) return retain(heap, holders);
       interrupt(heap, holders);
     });
+  }
+  std::vector<Damage> damages() override {
+    Runtime runtime(*recorded_.core, recorded_.modules, recorded_.platform, nullptr);
+    const Target& target = *runtime.target();
+    StackReporter stacks(runtime, *recorded_.core, {});
+    Damage missing{.name = "no-thread-statics", .part = 2, .edits = {}};
+    for (const RuntimeThread& thread : stacks.threads().threads)
+      if (missing.edits.size() < most_threads)
+        missing.edits.push_back({.width = 0,
+                                 .at = target.field_address(thread.address, "Thread", "ThreadLocalDataPtr"),
+                                 .value = target.pointer_size()});
+    return {missing};
   }
 
 private:
@@ -347,8 +370,9 @@ private:
           return true;
         });
       });
-    for (const HeapRoot::Kind kind : {HeapRoot::Kind::handle, HeapRoot::Kind::finalizer,
-                                      HeapRoot::Kind::thread_static, HeapRoot::Kind::static_field})
+    for (const HeapRoot::Kind kind :
+         {HeapRoot::Kind::handle, HeapRoot::Kind::finalizer, HeapRoot::Kind::thread_static,
+          HeapRoot::Kind::static_field, HeapRoot::Kind::stack})
       attempt([&] {
         for (const HeapRoot& root : holders.roots_of(kind))
           require(root.kind == kind && root.object != 0, "a root holds something");

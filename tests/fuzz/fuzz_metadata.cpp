@@ -215,7 +215,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     MemoryReader& reader = input->lends ? static_cast<MemoryReader&>(memory) : borrowed;
     attempt([&] { read_image(reader, input->mapped); });
   } else {
-    attempt([&] { read_root(memory, size); });
+    HostMemory held(std::span(input->bytes).first(input->held));
+    attempt([&] { read_root(held, size); });
   }
   return 0;
 }

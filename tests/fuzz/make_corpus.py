@@ -209,6 +209,17 @@ def metadata_root(image):
     return image[image.index(b"BSJB"):]
 
 
+def torn_root(root, units):
+    """The metadata of an edited module whose tables stand last and end in memory that is missing (metadata_input.h): units of 16 bytes."""
+    torn = bytearray(root.replace(b"#~\0\0", b"#-\0\0", 1))
+    place = torn.index(b"#-\0\0") - 8
+    offset, size = struct.unpack_from("<II", torn, place)
+    struct.pack_into("<I", torn, place, len(torn))
+    torn += torn[offset:offset + size]
+    torn[1], torn[2] = ord("W"), units
+    return bytes(torn)
+
+
 def saved_files():
     """What `clr heap --save` writes, damaged forms of it, and cores that are compressed (the first byte says how)."""
     row = {"name": "System.String", "module": "System.Private.CoreLib.dll", "count": 2, "bytes": 64}
@@ -283,7 +294,8 @@ def candidates(folder, build):
         "gc_info": cores["gc_info"],
         "jit_dump": [f.read_bytes() for f in sorted(SYMBOLS.glob("*.dump"))] + cores["jit_dump"],
         # Without the entry that names its perf map, the signature of an image is computed.
-        "metadata": images + [image.replace(b"R2RM", b"none") for image in images if b"R2RM" in image] + [metadata_root(images[0])] + cores["metadata"],
+        "metadata": images + [image.replace(b"R2RM", b"none") for image in images if b"R2RM" in image] + [metadata_root(images[0])]
+                    + [torn_root(metadata_root(image), units) for image in images for units in (1, 8, 64)] + cores["metadata"],
         "module_file": cores["module_file"],
         "net_trace": [b"\x00" + trace_blocks(trace, size) for size in (512, 2048)] + cores["net_trace"],
         "pdb": pdbs(folder) + cores["pdb"],
