@@ -47,7 +47,7 @@ function(clr_room name)
     if(CLR_FUZZ) # only what is looked for ways through is counted: tests compile faster without it
       target_compile_options(clr_${name} PRIVATE -fsanitize=fuzzer-no-link)
     endif()
-    if(CLR_SANITIZE) # the targets that read a whole runtime take a fifth of the time, and the suites half of it, for half more of the compiler's
+    if(CLR_SANITIZE) # suites and fuzz targets take half of the time, which is more than the compiler takes longer
       target_compile_options(clr_${name} PRIVATE $<$<CONFIG:Debug>:-O1>)
     endif()
     set_property(GLOBAL APPEND PROPERTY CLR_ROOMS clr_${name})

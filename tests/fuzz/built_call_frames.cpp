@@ -36,6 +36,19 @@ void SeedFolder::write(std::string_view target, unsigned choice, const std::vect
 
 namespace {
 
+// A native module of functions with these instructions; fuzz_unwind.cpp asks at every 32nd part of it.
+Code module_with(Cpu cpu, const std::vector<std::vector<std::uint8_t>>& functions) {
+  constexpr std::uint32_t size = 0x3000, step = size / 32 + 1;
+  CfiImage image{.base = 0, .cpu = cpu, .size = size, .functions = {}};
+  for (std::size_t i = 0; i < functions.size(); ++i)
+    image.functions.push_back({i * step, step - 2, functions[i], i % 4 == 3});
+  StackMemory memory;
+  image.write(memory);
+  Code bytes(size, std::byte{0xCC});
+  for (Address at = 0; at < size; ++at) memory.read_some(at, std::span(bytes).subspan(at, 1));
+  return bytes;
+}
+
 // What stands in the common entry of a module's call frame information, and instructions that only pass by.
 void write_common_entries(SeedFolder& folder) {
   using Rules = std::vector<std::uint8_t>;
@@ -56,14 +69,7 @@ void write_common_entries(SeedFolder& folder) {
                                      {0x3f},
                                      deep,
                                      plain_address};
-  constexpr std::uint32_t size = 0x3000, step = size / 32 + 1;
-  CfiImage image{.base = 0, .size = size, .functions = {}};
-  for (std::size_t i = 0; i < functions.size(); ++i)
-    image.functions.push_back({i * step, step - 2, functions[i], i % 4 == 3});
-  StackMemory memory;
-  image.write(memory);
-  Code sound(size, std::byte{0xCC});
-  for (Address at = 0; at < size; ++at) memory.read_some(at, std::span(sound).subspan(at, 1));
+  const Code sound = module_with(Cpu::x64, functions);
   folder.write("unwind", 2, sound);
   // Its version, its form of two letters, and the encoding of addresses.
   constexpr std::size_t version = 0x2008, form = 0x2009, encoding = 0x2010;
@@ -82,8 +88,7 @@ void write_common_entries(SeedFolder& folder) {
 
 } // namespace
 
-// The call frame information of a native module, with one kind of rule in each function; fuzz_unwind.cpp asks
-// at every 32nd part of the module.
+// The call frame information of a native module, with one kind of rule in each function.
 void write_call_frames(SeedFolder& folder) {
   using Rules = std::vector<std::uint8_t>;
   const auto expression = [](std::uint8_t rule, std::optional<std::uint8_t> reg, const Rules& ops) {
@@ -184,14 +189,7 @@ void write_call_frames(SeedFolder& folder) {
       {DW_CFA_val_offset, 3, 2},
       {DW_CFA_def_cfa_register, 40}};
   for (const Cpu cpu : {Cpu::x64, Cpu::arm64}) {
-    constexpr std::uint32_t size = 0x3000, step = size / 32 + 1;
-    CfiImage image{.base = 0, .cpu = cpu, .size = size, .functions = {}};
-    for (std::size_t i = 0; i < functions.size(); ++i)
-      image.functions.push_back({i * step, step - 2, functions[i], i % 4 == 3});
-    StackMemory memory;
-    image.write(memory);
-    Code bytes(size, std::byte{0xCC});
-    for (Address at = 0; at < size; ++at) memory.read_some(at, std::span(bytes).subspan(at, 1));
+    Code bytes = module_with(cpu, functions);
     folder.write("unwind", cpu == Cpu::x64 ? 2 : 3, bytes);
     // The pointers of .eh_frame_hdr in other encodings.
     for (const unsigned encoding : {0x3bu, 0x03u, 0x0cu}) {

@@ -14,9 +14,9 @@ namespace clr::fuzz {
 struct MetadataInput {
   std::vector<std::byte> bytes;
   bool image = false;
-  bool mapped = false; // of an image: laid out as in memory, not as in its file
-  bool lends = true;   // of an image: its memory lends bytes, as that of a file does
-  std::size_t held;    // of a root: so many bytes are in memory, the others are missing
+  bool mapped = false;  // of an image: laid out as in memory, not as in its file
+  bool lends = true;    // of an image: its memory lends bytes, as that of a file does
+  std::size_t held = 0; // of a root: so many bytes are in memory, the others are missing
 };
 
 // Bytes that a torn root lacks for each unit of its third byte.
