@@ -87,19 +87,23 @@ Address find_type(ObjectReader& objects, const std::string& text) {
   const std::string plain = text.substr(0, text.find('<'));
   std::vector<Address> found;
   TypeLayouts& layouts = objects.layouts();
-  search_types(objects.finder(),
-               {.wanted =
-                    [&](const Metadata&, std::uint32_t, const std::string& name, bool generic) {
-                      return generic ? name.substr(0, name.find_first_of("<`")) == plain : name == text;
-                    },
-                .visit =
-                    [&](Address table, const std::string& name) {
-                      if (name == text || layouts.of(table).text == text) found.push_back(table);
-                      return true;
-                    }});
+  const TypeSearch search{.wanted =
+                              [&](const Metadata&, std::uint32_t, const std::string& name, bool generic) {
+                                return generic ? name.substr(0, name.find_first_of("<`")) == plain
+                                               : name == text;
+                              },
+                          .visit =
+                              [&](Address table, const std::string& name) {
+                                if (name == text || layouts.of(table).text == text) found.push_back(table);
+                                return true;
+                              }};
+  const std::vector<std::string> notes = search_types(objects.finder(), search);
   if (found.size() == 1) return found.front();
   if (found.empty())
-    throw Error(ErrorKind::invalid_argument, fmt::format("the runtime has loaded no type {}", text));
+    throw Error(ErrorKind::invalid_argument,
+                notes.empty() ? fmt::format("the runtime has loaded no type {}", text)
+                              : fmt::format("no type {} was found, and not everything could be searched: {}",
+                                            text, notes.front()));
   throw Error(ErrorKind::invalid_argument, fmt::format("{} modules have a type {}", found.size(), text));
 }
 

@@ -41,7 +41,8 @@ private:
 std::vector<std::string> search_types(TypeFinder& finder, const TypeSearch& search);
 
 // The MethodTable of the loaded type whose name is `text`: "Ns.Outer.Inner", "Ns.Cache<string, int>". Throws
-// Error{invalid_argument} when there is none, and when several modules have one.
+// Error{invalid_argument} when there is none, with what could not be read in the search, and when several
+// modules have one. Cost: that of search_types.
 Address find_type(ObjectReader& objects, const std::string& text);
 
 } // namespace clr

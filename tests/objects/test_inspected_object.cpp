@@ -255,6 +255,21 @@ TEST_CASE("types are found by their names", "[objects]") {
   CHECK(find_type(k.view.objects, "System.Collections.Generic.List<int>") == k.r.list_of_int);
   for (const char* const name : {"Ns.Cat", "Dog", "System.Collections.Generic.List<string>", "", "<"})
     CHECK(fault_of([&] { find_type(k.view.objects, name); }));
+  CHECK_THROWS_WITH(find_type(k.view.objects, "Ns.Cat"), "the runtime has loaded no type Ns.Cat");
+}
+
+TEST_CASE("a type that is not found is said to be missing only where everything was searched", "[objects]") {
+  Kennel k({});
+  // The map of the module that leads from rows of its metadata to what is loaded.
+  const Address map =
+      k.r.app + static_cast<Address>(k.r.runtime.target.offset("Module", "TypeDefToMethodTableMap"));
+  k.r.runtime.overlay(map, "ModuleLookupMap",
+                      {{"TableData", 0x10}, {"Count", 16}, {"SupportedFlagsMask", 1}});
+  ObjectView damaged(k.r);
+  CHECK_THROWS_WITH(
+      find_type(damaged.objects, "Ns.Dog"),
+      "no type Ns.Dog was found, and not everything could be searched: memory at 0x40 is not available");
+  CHECK(find_type(damaged.objects, "System.String") == k.r.string_type);
 }
 
 TEST_CASE("static fields by their names", "[objects]") {
