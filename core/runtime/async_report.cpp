@@ -168,6 +168,10 @@ const AsyncChains& AsyncReporter::chains(AsyncGraph& graph) {
   if (!chains_) {
     find_threads(graph);
     chains_ = async_chains(graph);
+    for (const AsyncChain& chain : chains_->chains)
+      if (chain.end == AsyncChain::End::thread)
+        if (const auto blocked = blocked_.find(chain.blocker); blocked != blocked_.end())
+          chains_by_thread_[blocked->second].push_back(&chain);
   }
   return *chains_;
 }
@@ -239,11 +243,9 @@ AsyncBeside AsyncReporter::beside(const ThreadTop& thread, const std::vector<Fra
         callers.chains.push_back(stack_of(chain, awaited));
     if (!callers.chains.empty()) beside.callers.push_back(std::move(callers));
   }
-  for (const AsyncChain& chain : chains(graph).chains)
-    if (chain.end == AsyncChain::End::thread)
-      if (const auto blocked = blocked_.find(chain.blocker);
-          blocked != blocked_.end() && blocked->second == thread.os_id)
-        beside.waits_for.push_back(stack_of(chain, awaited));
+  chains(graph);
+  if (const auto found = chains_by_thread_.find(thread.os_id); found != chains_by_thread_.end())
+    for (const AsyncChain* const chain : found->second) beside.waits_for.push_back(stack_of(*chain, awaited));
   return beside;
 }
 

@@ -145,6 +145,7 @@ private:
   std::size_t runner_steps_left_ = max_runner_steps;
   std::optional<AsyncChains> chains_;
   std::unordered_map<Address, std::uint64_t> blocked_; // os_id by the object with which a thread waits
+  std::unordered_map<std::uint64_t, std::vector<const AsyncChain*>> chains_by_thread_; // that waits, by os_id
   // Methods that run, by module and token of MoveNext: their numbers; and what words of stacks may be their
   // boxes, by the words.
   std::map<std::pair<Address, std::uint32_t>, std::uint32_t> running_methods_;
