@@ -107,7 +107,8 @@ void touch_waits_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& st
 // What the commands for handles, roots, references and objects read beside the heap: the tables of handles,
 // the finalizer queue, static fields, what compiled code holds, and the fields of every type.
 void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& stacks,
-                           const SaveSource& source, const HeapWalkOptions& walk) {
+                           const SaveSource& source, const HeapWalkOptions& walk, std::uint64_t most_steps,
+                           std::vector<std::string>& left_out) {
   HeapHolders holders(runtime, heap, stacks, [] { return std::vector<HeapHolders::ThreadStart>(); });
   for (const HeapRoot::Kind kind : {HeapRoot::Kind::handle, HeapRoot::Kind::finalizer,
                                     HeapRoot::Kind::thread_static, HeapRoot::Kind::static_field})
@@ -121,7 +122,7 @@ void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& 
   attempt([&] { memory_use(runtime, heap, [&] { return source; }); });
   // One object of each type tells where the fields of all are.
   std::unordered_set<Address> known;
-  std::uint64_t steps = max_saved_steps;
+  std::uint64_t steps = most_steps;
   attempt([&] {
     heap.for_each_object(
         {},
@@ -136,6 +137,11 @@ void touch_holders_of_heap(Runtime& runtime, HeapReporter& heap, StackReporter& 
         },
         walk);
   });
+  if (steps == 0)
+    left_out.push_back(
+        fmt::format("one object of each type has more than {} values in all: what the texts of objects of "
+                    "the other types need beside the heap is left out",
+                    most_steps));
 }
 
 // The objects that stacks hold and what they refer to, level by level, as far as debuggers show it.
@@ -217,7 +223,7 @@ void touch_values(Runtime& runtime, RecordingReader& recording, StackReporter& s
 }
 
 void touch_heap(Runtime& runtime, RecordingReader& recording, StackReporter& stacks, const SaveSource& source,
-                const SaveOptions& options) {
+                const SaveOptions& options, std::vector<std::string>& left_out) {
   try {
     HeapReporter heap(runtime);
     const HeapWalkOptions walk{
@@ -227,7 +233,7 @@ void touch_heap(Runtime& runtime, RecordingReader& recording, StackReporter& sta
     for (const HeapRange& range : heap.map().ranges)
       for (Address at = range.begin; at < range.end; at += std::min(piece, range.end - at))
         recording.record(at, std::min(piece, range.end - at));
-    touch_holders_of_heap(runtime, heap, stacks, source, walk);
+    touch_holders_of_heap(runtime, heap, stacks, source, walk, options.limits.steps, left_out);
     touch_waits_of_heap(runtime, heap, stacks, source, walk);
   } catch (const Error&) {
     // The copy will say so, too.
@@ -365,7 +371,7 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
       touch_values(runtime, recording, stacks, source, options, left_out);
       if (options.describe) options.describe(runtime, managed);
     }
-    if (options.heap) touch_heap(runtime, recording, stacks, source, options);
+    if (options.heap) touch_heap(runtime, recording, stacks, source, options, left_out);
   }
   std::vector<CoreNote> notes = source.notes;
   // A core made from a minimal core would otherwise have these twice.

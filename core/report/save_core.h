@@ -42,7 +42,7 @@ constexpr std::uint64_t max_saved_pdbs = 128
 
 constexpr std::size_t max_saved_frames = 2'000'000; // of all stacks
 
-// Of SaveOptions::values.
+// Of SaveOptions::values; the steps also of SaveOptions::heap.
 constexpr std::uint64_t max_saved_stack = 8 << 20;    // bytes of one thread's stack
 constexpr std::uint64_t max_saved_stacks = 1 << 30;   // bytes of all stacks
 constexpr std::size_t max_saved_objects = 50'000;     // that all stacks lead to

@@ -102,6 +102,7 @@ int main(int argc, char** argv) {
     take_number(words, "frames", limits.frames);
     take_number(words, "objects", limits.objects);
     take_number(words, "object", limits.object);
+    take_number(words, "steps", limits.steps);
     if (words.size() != 2 && words.size() != 3) {
       std::fputs(
           "usage: record_core [--all-methods] [--heap] [--values] [--objects] [--pdb=FILE] [--LIMIT=N]... "

@@ -61,6 +61,14 @@ def check(saver):
     _, left_out, _ = saver.save("--object=24")
     assert len(left_out) == 1 and re.fullmatch(r"\d+ objects are kept to 24 bytes: the rest is left out", left_out[0]), left_out
 
+    steps, left_out, _ = saver.save("--steps=20")
+    assert left_out == ["what the stacks lead to has more than 20 values: the others are left out"], left_out
+    assert steps < whole, (steps, whole)
+
+    _, left_out, _ = saver.save("--heap", "--steps=200")
+    others = "what the texts of objects of the other types need beside the heap is left out"
+    assert left_out[-1] == f"one object of each type has more than 200 values in all: {others}", left_out
+
     _, left_out, without = saver.save("--pdbs=1000", name="without.core")
     assert left_out == [f"the PDB of waiting.dll is left out: {size} bytes are too many for the copy"], left_out
     assert without.stat().st_size < copy.stat().st_size
