@@ -251,7 +251,8 @@ def own_inputs(folder, build, target, seeds):
     for i, data in enumerate(seeds):
         if len(data) <= LARGEST:
             (given / str(i)).write_bytes(data)
-    options = ["-seed=1", "-timeout=60", "-use_counters=0", f"-runs={SCENES.get(target, RUNS)}"]
+    # Every second it would read its folder again and run what it had replaced by something smaller: other inputs on a slower machine.
+    options = ["-seed=1", "-reload=0", "-timeout=60", "-use_counters=0", f"-runs={SCENES.get(target, RUNS)}"]
     if target in SCENES or not seeds:
         options += ["-len_control=0", "-max_len=500"]
     dictionary = HERE / f"{target}.dict"
