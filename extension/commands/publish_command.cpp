@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
@@ -68,12 +69,18 @@ private:
   // The stop hook runs this at every stop: it prints nothing, and a process without a runtime is no error.
   // Lets the process run again when the stop was only for the plugin.
   void at_stop(Invocation& invocation) const {
-    lldb::SBTarget target = invocation.workspace()
-                                .target_of_hook(hook_.value_or(0))
-                                .value_or(invocation.debugger.GetSelectedTarget());
-    if (!visit_stop(invocation.turn, invocation.debugger, target, hook_.has_value())) return;
-    target.GetProcess().Continue();
-    invocation.out.continued();
+    for (lldb::SBTarget& target : targets_of_stop(invocation)) {
+      if (!visit_stop(invocation.turn, invocation.debugger, target, hook_.has_value())) continue;
+      target.GetProcess().Continue();
+      invocation.out.continued();
+    }
+  }
+
+  std::vector<lldb::SBTarget> targets_of_stop(Invocation& invocation) const {
+    if (!hook_) return {invocation.debugger.GetSelectedTarget()};
+    Workspace& workspace = invocation.workspace();
+    if (const auto known = workspace.target_of_hook(*hook_)) return {*known};
+    return workspace.targets_of_copied_hook(invocation.debugger);
   }
 
   void print(const Invocation& invocation, Workspace& workspace) const {

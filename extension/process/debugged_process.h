@@ -56,6 +56,8 @@ public:
   // comes to know more.
   void visit(std::uint32_t stop) { visited_ = {stop, target_.GetNumModules()}; }
   bool visited(std::uint32_t stop) const { return visited_ == std::pair{stop, target_.GetNumModules()}; }
+  // The same, also when there are other modules by now.
+  bool came_to(std::uint32_t stop) const { return visited_.first == stop; }
 
   // At a stop that the user sees: says once what is missing.
   void tell_what_is_missing();

@@ -2,11 +2,13 @@
 
 #include "core/memory/error.h"
 #include "extension/lldb/added_frames.h"
+#include "extension/lldb/core_file.h"
 #include "extension/lldb/managed_value.h"
 #include "extension/lldb/notice.h"
 #include "extension/lldb/python_parts.h"
 #include "extension/process/new_targets.h"
 #include "extension/process/value_visits.h"
+#include "extension/session/stop_session.h"
 
 #include <cerrno>
 #include <string_view>
@@ -67,6 +69,18 @@ std::shared_ptr<DebuggedProcess> Workspace::process(lldb::SBTarget target) {
   if (!found)
     throw Error(ErrorKind::invalid_argument, "there is no target; attach to a process or open a core file");
   return found;
+}
+
+std::vector<lldb::SBTarget> Workspace::targets_of_copied_hook(lldb::SBDebugger& debugger) {
+  std::vector<lldb::SBTarget> targets{debugger.GetSelectedTarget()};
+  for (std::uint32_t i = 0; i < debugger.GetNumTargets(); ++i) {
+    lldb::SBTarget target = debugger.GetTargetAtIndex(i);
+    if (!target.IsValid() || target == targets.front() || !is_stopped_process(target)) continue;
+    lldb::SBProcess process = target.GetProcess();
+    const std::shared_ptr<DebuggedProcess> known = find(target);
+    if (!is_core(process) && (!known || !known->came_to(process.GetStopID()))) targets.push_back(target);
+  }
+  return targets;
 }
 
 void Workspace::publish_all(lldb::SBDebugger& debugger) {

@@ -28,6 +28,9 @@ public:
   std::shared_ptr<DebuggedProcess> find(lldb::SBTarget target) { return processes_.find(std::move(target)); }
   // The target whose hook has this number; nothing: there is none, or no more.
   std::optional<lldb::SBTarget> target_of_hook(std::uint32_t number) { return processes_.target_of(number); }
+  // The selected target and those of other live processes that stopped and were not visited since: for a hook
+  // that LLDB copied to new targets, which does not say of which it tells.
+  std::vector<lldb::SBTarget> targets_of_copied_hook(lldb::SBDebugger& debugger);
   // Of the selected target.
   std::shared_ptr<DebuggedProcess> selected(lldb::SBDebugger& debugger) {
     return process(debugger.GetSelectedTarget());

@@ -24,7 +24,8 @@ public:
         publisher_(std::move(target)) {}
 
   // The command that LLDB runs at each stop of a target, and the option of it that says of which: LLDB gives
-  // the command of a plugin no other way to know. 0: of the selected one.
+  // the command of a plugin no other way to know. 0: a hook that LLDB copied; see
+  // Workspace::targets_of_copied_hook.
   static constexpr const char *hook_command = "clr publish update", *hook_option = "--hook";
 
   const PublishSettings& settings() const { return *settings_; }

@@ -89,6 +89,22 @@ def two_targets(lldb, one, two):
     return f"{sum(map(len, stacks))} frames of two processes"
 
 
+def other_target_selected(lldb, pid, program, file, hook):
+    """A process that a script lets go on while another target is selected: its hook judges its own stops, and a signal of the runtime's is none of the user's.
+    `hook`: begins with the hook that clients of the API have, which LLDB copies to each target."""
+    file.write_bytes((1).to_bytes(8, "little") + bytes(4088))   # it goes on by itself
+    launch = [f'target create "{program}"', "settings set target.disable-aslr false", "b Debugged.Breaks.Plain", f'process launch --no-stdio -- breaks "{file}"', "bt", "breakpoint delete -f 2", f"b Breaks.cs:{line_of('Null')}"]
+    go_on = ["target select 0", "script lldb.debugger.GetTargetAtIndex(1).process.Continue()", "script print(lldb.debugger.GetSelectedTarget() == lldb.debugger.GetTargetAtIndex(0))"]
+    commands = [f"process attach --pid {pid}", "bt", *launch, *go_on, "target select 1", "bt", "process kill", "target select 0", "process detach"]
+    texts = run(lldb, Commands(), [*hook, *commands])[len(hook):]
+    at_first, selected, at_last = texts[6], texts[11], texts[13]
+    assert "Debugged.Breaks.Plain" in at_first, f"the first stop: {at_first[:1500]}"
+    assert "True" in selected, f"the selected target: {selected}"
+    named = managed_frames(at_last)
+    assert named and "Breaks.Dereference" in named[0][1] and "stop reason = breakpoint" in at_last, f"the next stop: {texts[10][-800:]} {at_last[:1500]}"
+    return f"stopped in {named[0][1]}"
+
+
 def launched(lldb, program, file):
     """Nothing of the runtime is there when LLDB starts the program and the breakpoint is set."""
     texts = run(lldb, Commands(), [f'target create "{program}"', "settings set target.disable-aslr false", "b Debugged.Breaks.Plain", "b Debugged.Breaks.Never", f'process launch --no-stdio -- breaks "{file}"', "bt", "frame variable n", "clr publish status --json",
@@ -218,6 +234,8 @@ def check_all(c, executable, folder):
         c.check("lldb/life/on-and-off", on_and_off, c.lldb, one.pid)
         c.check("lldb/life/attached-again", detached_and_attached, c.lldb, one.pid)
         c.check("lldb/life/two-targets", two_targets, c.lldb, one.pid, two.pid)
+        c.check("lldb/life/other-target-selected", other_target_selected, c.lldb, two.pid, executable, folder / "counts-other-target", [])
+        c.check("lldb/life/other-target-copied-hook", other_target_selected, c.lldb, two.pid, executable, folder / "counts-copied-hook", ["target stop-hook add -o 'clr publish update --hook 0'"])
         c.check("lldb/life/later-methods", later_methods, c.lldb, one, folder / "counts")
     with Running([executable, "objects", folder / "objects"], folder / "four", settings()) as four:
         assert four.wait_ready(), "the program did not start"
