@@ -246,7 +246,10 @@ private:
     std::map<std::pair<std::string, std::string>, Group> groups;
     for (const std::size_t i : indexes) {
       const ThreadWait& wait = table.waits[i];
-      const std::string what = wait.what == ThreadWait::What::running ? "" : locks_.wait_text(wait);
+      const std::string what = wait.what == ThreadWait::What::running ? ""
+                               : wait.what == ThreadWait::What::sleep ? "asleep"
+                               : wait.what == ThreadWait::What::idle  ? "without work"
+                                                                      : locks_.wait_text(wait);
       Group& group = groups[{locks_.place_text(wait), what}];
       if (group.count++ == 0) group.first = &wait;
     }
@@ -300,13 +303,14 @@ private:
       break;
     case Verdict::deadlock: {
       std::size_t members = 0;
-      for (const Deadlock& deadlock : deadlocks) {
-        members += deadlock.members.size();
-        report_.certain = report_.certain && deadlock.certain && !deadlock.ends;
-      }
-      report_.text =
-          members == 1 ? "an async method or a thread waits for itself and will not go on"
-                       : fmt::format("{} threads and tasks wait for each other and will not go on", members);
+      for (const Deadlock& deadlock : deadlocks) members += deadlock.members.size();
+      report_.certain = std::ranges::any_of(
+          deadlocks, [](const Deadlock& deadlock) { return deadlock.certain && !deadlock.ends; });
+      report_.text = members == 1 ? "an async method or a thread waits for itself and will not go on"
+                     : deadlocks.size() == 1
+                         ? fmt::format("{} threads and tasks wait for each other and will not go on", members)
+                         : fmt::format("{} threads and tasks wait in {} deadlocks and will not go on",
+                                       members, deadlocks.size());
       break;
     }
     case Verdict::memory:
@@ -346,10 +350,8 @@ private:
 } // namespace
 
 std::string text_of(const AwaitGroup& group) {
-  const std::string object = group.waits_for.object == 0 ? "" : fmt::format(" {:#x}", group.waits_for.object);
-  const std::string what = group.name.empty()
-                               ? group.waits_for.text + object
-                               : fmt::format("{} ({}{})", group.name, group.waits_for.text, object);
+  const std::string awaited = text_with_object(group.waits_for);
+  const std::string what = group.name.empty() ? awaited : fmt::format("{} ({})", group.name, awaited);
   return fmt::format("{} for {} in {}{}", calls(group.count, group.requests), what, text_of(*group.position),
                      group.holder.empty() ? "" : fmt::format(", probably held by {}", group.holder));
 }

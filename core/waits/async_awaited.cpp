@@ -27,6 +27,12 @@ std::string_view to_string(AwaitedKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::string text_with_object(const Awaited& awaited) {
+  if (awaited.object == 0) return awaited.text;
+  const std::string_view between = awaited.text.find(", ") == std::string::npos ? "" : ",";
+  return fmt::format("{}{} {:#x}", awaited.text, between, awaited.object);
+}
+
 Awaited AwaitedReader::of(const AsyncBox& box) {
   Awaited awaited = read(box);
   if (awaited.use == AwaitUse::unknown) awaited.use = use_of(awaited);

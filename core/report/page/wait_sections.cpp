@@ -141,8 +141,7 @@ void write_chain(HtmlWriter& html, const AsyncStack& stack, bool open) {
     html.begin("details");
   html.begin("summary");
   html.element("b", stack.count() == 1 ? "once" : fmt::format("{} times", grouped(stack.count())));
-  html.text(fmt::format(" waits for {}", stack.waits_for.text));
-  if (stack.waits_for.object != 0) html.text(fmt::format(" {:#x}", stack.waits_for.object));
+  html.text(" waits for " + text_with_object(stack.waits_for));
   html.end();
   html.begin("ol", {{"class", "frames"}, {"start", "0"}});
   const std::size_t left = write_some(html, stack.frames.size(), max_page_chain_frames, [&](std::size_t i) {
