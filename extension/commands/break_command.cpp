@@ -1,5 +1,6 @@
 // clr break: breakpoints on managed names and lines, compiled or not.
 #include "core/describe/break_targets.h"
+#include "core/describe/line_rows.h"
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
 #include "extension/breakpoints/breakpoint_places.h"
@@ -123,12 +124,17 @@ private:
     const auto place = file_and_line(where);
     lldb::SBProcess process = target.GetProcess();
     std::optional<BreakTargets> found;
+    std::vector<std::string> names{where};
     if (process.IsValid() && process.GetState() == lldb::eStateStopped) {
       Runtime& runtime = invocation.session().runtime();
       if (runtime.absence() == nullptr) {
         invocation.process(target)->publishing().update();
         found = look(invocation.out, runtime, where, place);
         refuse_unknown(*found, where, place);
+        std::vector<BreakTarget> without_pdb = found->methods;
+        std::erase_if(without_pdb,
+                      [&](const BreakTarget& method) { return has_symbols(runtime, method.module_address); });
+        names = names_of(where, without_pdb);
       }
     }
     BreakpointWish wish;
@@ -137,7 +143,7 @@ private:
     else
       wish = {BreakpointWish::Kind::name, {where}, {}, 0};
     invocation.process(target)->breakpoints().prepare_set(wish);
-    lldb::SBBreakpoint breakpoint = create(target, where, place, modules_of(found));
+    lldb::SBBreakpoint breakpoint = create(target, where, place, names, modules_of(found));
     if (!breakpoint.IsValid())
       throw Error(ErrorKind::invalid_argument, "LLDB refuses to make this breakpoint");
     if (one_shot_) breakpoint.SetOneShot(true);
@@ -184,12 +190,16 @@ private:
 
   static lldb::SBBreakpoint create(lldb::SBTarget& target, const std::string& where,
                                    const std::optional<FileLine>& place,
+                                   const std::vector<std::string>& names,
                                    const lldb::SBFileSpecList& modules) {
     if (place) return target.BreakpointCreateByLocation(place->file.c_str(), place->line);
     const lldb::SBFileSpecList any_unit;
     if (where.find('(') != std::string::npos)
       return target.BreakpointCreateByRegex(pattern_of(where).c_str(), modules, any_unit);
-    return target.BreakpointCreateByName(where.c_str(), lldb::eFunctionNameTypeAuto, modules, any_unit);
+    std::vector<const char*> texts;
+    for (const std::string& name : names) texts.push_back(name.c_str());
+    return target.BreakpointCreateByNames(texts.data(), static_cast<std::uint32_t>(texts.size()),
+                                          lldb::eFunctionNameTypeAuto, modules, any_unit);
   }
 
   void report(Invocation& invocation, lldb::SBBreakpoint& breakpoint, const BreakTargets& found,

@@ -1,5 +1,6 @@
 #include "extension/commands/break_where.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -28,6 +29,18 @@ std::string pattern_of(std::string_view name) {
     pattern += c;
   }
   return pattern + "($|[( ])";
+}
+
+std::vector<std::string> names_of(const std::string& where, const std::vector<BreakTarget>& methods) {
+  std::vector<std::string> names{where};
+  if (where.find('.') != std::string::npos) return names;
+  for (const BreakTarget& method : methods) {
+    if (names.size() == max_where_names) break;
+    const std::string& whole = method.user_name.empty() ? method.name : method.user_name;
+    std::string name = whole.substr(0, whole.find('('));
+    if (std::ranges::find(names, name) == names.end()) names.push_back(std::move(name));
+  }
+  return names;
 }
 
 } // namespace clr::lldb_plugin

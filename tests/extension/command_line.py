@@ -170,7 +170,7 @@ def check_examples(driver, report, tag, core, folder, text):
 
 def check_first(driver, report, tag, core):
     """A register has no type yet when nothing else was asked of the core."""
-    said = driver.run([f'target create --core "{core}"', "clr unwind", "clrip2md $pc $xmm0", "clr methods Gallery", "clr methods --jitted *Gallery.Or?er*", "clrip2md Situations.Gallery.Order", "clr source Situations.Gallery.Order", "clr source Situations.Gallery.Nope"])[1:]
+    said = driver.run([f'target create --core "{core}"', "clr unwind", "clrip2md $pc $xmm0", "clr methods Gallery", "clr methods --jitted *Gallery.Or?er*", "clrip2md Situations.Gallery.Order", "clr source Situations.Gallery.Order", "clr source Situations.Gallery.Nope", "clr break Deep"])[1:]
     report.check(f"{tag} clr unwind as the first command", said[0], r"^0x00007f888aea8eec: ", absent=["error"])
     report.check(f"{tag} a register that is no address", said[1], r"^0x00007f888aea8eec: no managed method", r"^error: '\$xmm0' is not an address")
     report.check(f"{tag} a pattern of a part", said[2], r"^0 methods; .*: \*Gallery\* finds it anywhere$")
@@ -178,6 +178,7 @@ def check_first(driver, report, tag, core):
     report.check(f"{tag} a method's name as an address", said[4], r"^error: 'Situations.Gallery.Order' is not an address: .*`clr methods`")
     report.check(f"{tag} the source of a method without a PDB", said[5], "^error: no source line: its PDB is not at ")
     report.check(f"{tag} the source of a method that is none", said[6], "^error: no method is called Situations\\.Gallery\\.Nope")
+    report.check(f"{tag} a breakpoint by a name without its type, without a PDB", said[7], r"^  0x00007f880c6ab6f0 situations\.dll`Situations\.Calls\.Deep\(int\) \[jitted", r"Crashes\.Deep\(int, System\.Action\): not compiled$")
 
 
 def check_colours(driver, report, tag, core):
