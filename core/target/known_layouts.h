@@ -1,4 +1,4 @@
-// Layouts of runtimes that describe themselves incompletely or not at all: .NET 8, .NET 9 and the first
+// Layouts of runtimes that describe themselves incompletely or not at all: .NET 9 and the first
 // single-file hosts of .NET 10. They replace a descriptor; the addresses come from the table that the runtime
 // exports for its own debugger support.
 #pragma once

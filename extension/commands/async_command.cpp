@@ -18,8 +18,9 @@ class Async final : public CommandRun {
 public:
   explicit Async(CLI::App& app) {
     auto* const each = app.add_flag("-e,--each", query_.each, "Show every chain; equal ones are not merged.");
-    app.add_flag("-t,--tops", query_.tops, "Show only the last method of each chain, with a count.")
-        ->excludes(each);
+    auto* const tops =
+        app.add_flag("-t,--tops", query_.tops, "Show only the last method of each chain, with a count.")
+            ->excludes(each);
     app.add_flag("-a,--all", all_, "Show chains that have only methods of .NET's own libraries, too.");
     app.add_option("-m,--method", query_.glob,
                    "Chains with a method whose name matches this pattern, with * and ?.")
@@ -27,8 +28,10 @@ public:
     app.add_option("-w,--waiting-on", waiting_on_,
                    "Chains that wait for the object at this address, or that its method is part of.")
         ->type_name("ADDR");
-    app.add_flag("-f,--faulted", faulted_, "Show tasks that failed, those first that nobody asked for it.")
-        ->excludes(each);
+    app.add_flag("-f,--faulted", faulted_,
+                 "Show tasks that failed, first those whose failure nobody has asked for.")
+        ->excludes(each)
+        ->excludes(tops);
     add_json(app, json_);
   }
 

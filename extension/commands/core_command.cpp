@@ -101,11 +101,12 @@ class OpenCore final : public CommandRun {
 public:
   explicit OpenCore(CLI::App& app) {
     app.add_option("FILE", path_, "The core: as it is, or compressed by gzip, zstd or lz4.")->required();
-    app.add_option("-e,--exe", executable_, "The program that the core is of.");
+    app.add_option("-e,--exe", executable_, "The program that the core is of.")->type_name("FILE");
     app.add_option(
-        "-t,--to", unpacked_,
-        "Where the unpacked core is written; else beside FILE, without its ending. It stays there. "
-        "Nothing may be there yet.");
+           "-t,--to", unpacked_,
+           "Where the unpacked core is written; else beside FILE, without its ending. It stays there. "
+           "Nothing may be there yet.")
+        ->type_name("FILE");
   }
 
   void run(Invocation& invocation) override {

@@ -8,18 +8,33 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace clr::lldb_plugin {
 
 namespace {
 
+// Those that have names.
+std::vector<std::string> kinds_of_handles() {
+  std::vector<std::string> kinds;
+  for (unsigned number = 0; number <= static_cast<unsigned>(GcHandleKind::weak_interior); ++number)
+    if (std::string kind = to_string(static_cast<GcHandleKind>(number)); !kind.starts_with("kind_"))
+      kinds.push_back(std::move(kind));
+  return kinds;
+}
+
 class Handles final : public CommandRun {
 public:
   explicit Handles(CLI::App& app) {
-    app.add_option("-k,--kind", kind_, "Handles of one kind only: strong, pinned, weak_short, ...")
-        ->type_name("KIND");
-    app.add_flag("-c,--count", count_only_, "Print the number of handles of each kind and nothing else.");
-    add_json(app, json_);
+    const std::vector<std::string> kinds = kinds_of_handles();
+    app.add_option("-k,--kind", kind_, fmt::format("Handles of one kind only: {}.", fmt::join(kinds, ", ")))
+        ->type_name("KIND")
+        ->check(one_of(kinds));
+    auto* const count =
+        app.add_flag("-c,--count", count_only_, "Print the number of handles of each kind and nothing else.");
+    add_json(app, json_)->excludes(count);
   }
 
   void run(Invocation& invocation) override {
@@ -44,7 +59,7 @@ public:
                      ? ""
                      : fmt::format(" -> {:#x} {}", handle.dependent, holders.type_of(handle.dependent)));
     }
-    if (json_ && !count_only_) {
+    if (json_) {
       list.end();
       out.write("\n");
     } else {

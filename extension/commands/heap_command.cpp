@@ -33,12 +33,13 @@ public:
         add_count(app, "-m,--min", query_.least_bytes, {0, ~std::uint64_t{0}},
                   "With --stat: types whose objects fill so many bytes or more; with --diff, that changed by "
                   "so many."),
-        app.add_option("-o,--sort", sort_, "With --stat or --diff: what the order is by; bytes by default.")
+        app.add_option("-o,--sort", sort_,
+                       "With --stat or --diff: what the order is by, bytes or count; bytes by default.")
             ->type_name("ORDER")
             ->check(one_of({"bytes", "count"})),
         add_count(app, "-n,--top", query_.top, {1, 1'000'000},
                   "With --stat or --diff: so many types at most.")};
-    add_part(app, part_)->needs(stat);
+    add_part(app, part_, "With --stat: objects")->needs(stat);
     auto* const live =
         app.add_flag("--live", live_, "With --stat: objects that a root reaches, and no others.")
             ->needs(stat);

@@ -6,8 +6,10 @@
 
 namespace clr::lldb_plugin {
 
-CLI::Option* add_part(CLI::App& app, std::string& part) {
-  return app.add_option("-g,--gen", part, "Objects of one generation only.")
+CLI::Option* add_part(CLI::App& app, std::string& part, std::string_view what) {
+  return app
+      .add_option("-g,--gen", part,
+                  fmt::format("{} of one generation only: 0, 1, 2, loh, poh or frozen.", what))
       ->type_name("GEN")
       ->check(one_of({"0", "1", "2", "loh", "poh", "frozen"}));
 }

@@ -9,12 +9,13 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace clr::lldb_plugin {
 
 // Adds -g,--gen.
-CLI::Option* add_part(CLI::App& app, std::string& part);
+CLI::Option* add_part(CLI::App& app, std::string& part, std::string_view what = "Objects");
 // What was given there; nothing: all parts.
 std::optional<HeapPart> part_named(const std::string& name);
 

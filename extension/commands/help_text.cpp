@@ -258,8 +258,8 @@ std::string command_reference(std::span<const CommandSpec> specs) {
       "one.\n"
       "Brackets stand around what may be left out, `|` between things of which one is given; `...` follows "
       "what\n"
-      "may be given several times. An ADDRESS is a number, a register (`$pc`), a symbol (`read + 18`) or an\n"
-      "expression without spaces or in quotes.\n\n";
+      "may be given several times. An ADDRESS is a number, a register (`$pc`), a symbol (`read+18`) or an\n"
+      "expression, without spaces or in quotes.\n\n";
   for (const CommandSpec& spec : specs) out += "\n" + reference_of(spec);
   return out;
 }

@@ -22,8 +22,9 @@ public:
     auto* const jitted = app.add_flag("--jitted", jitted_only_, "List methods in code heaps only.");
     app.add_flag("--r2r", r2r_only_, "List ReadyToRun methods only, also those that never ran.")
         ->excludes(jitted);
-    app.add_flag("-c,--count", count_only_, "Print the number of methods and nothing else.");
-    add_json(app, json_);
+    auto* const count =
+        app.add_flag("-c,--count", count_only_, "Print the number of methods and nothing else.");
+    add_json(app, json_)->excludes(count);
   }
 
   void run(Invocation& invocation) override {
@@ -44,7 +45,7 @@ public:
         out.line("{}", text_of(row));
       return true;
     });
-    if (json_ && !count_only_) {
+    if (json_) {
       list.end();
       out.write("\n");
     } else {

@@ -27,7 +27,7 @@ public:
                    "fields, or "
                    "for roots: static fields, handles, and threads with all that they hold.")
         ->type_name("WHAT")
-        ->check(CLI::IsMember({"object", "type", "assembly", "static", "root"}))
+        ->check(one_of({"object", "type", "assembly", "static", "root"}))
         ->excludes(address);
     app.add_option(
            "-t,--type", glob_,

@@ -61,7 +61,8 @@ public:
         ->type_name("FILE");
     app.footer(
         "The debug log gets one line for each call of the plugin: the time in UTC, the thread, the way in "
-        "(command, override, stop-hook, breakpoint, summary, c-interface), the names of the command and of "
+        "(plugin, command, override, stop-hook, breakpoint, summary, c-interface), the names of the command "
+        "and of "
         "its "
         "options, how long it took, kinds and addresses of faults, calls that found the plugin busy, how "
         "much "

@@ -127,6 +127,8 @@ NUMBERS = {
     "clr break delete -1": "N takes a number from 1 to 2147483647, not '-1'", "clr break delete 0": "N takes", "clrbt -1": "THREAD '-1' is not a thread number",
     "clrip2md -3": "'-3' is not an address: it is negative", "clr u -3": "'-3' is not an address", "clr unwind -3": "'-3' is not an address",
     "clr gcinfo -3": "'-3' is not an address", "clr roots heap": "'heap' is not one of stack",
+    "clr handles -k Pinned": "'Pinned' is not one of weak_short, weak_long, strong, pinned, ref_counted, dependent,", "clr retained -b thread": "'thread' is not one of object, type,",
+    "clr methods --count --json": "--json", "clr async --tops --faulted": "--faulted",
     "clr roots stack -t x": "THREAD 'x' is not a thread number",
     "clr heap *": "GLOB is possible only with --stat", "clr heap --top 5": "--top is possible only with --stat", "clr heap --stat -g 3": "'3' is not one of 0, 1, 2, loh, poh, frozen", "clr heap --stat -n 0": "--top takes", "clr heap --segments --stat": "cannot be used together",
     "clr refs": "ADDRESS is missing", "clr root 0x10 -p 0": "--paths takes", "clr root 0x10 --all --paths 2": "cannot be used together", "clr refs -i -o 0x10": "cannot be used together",
