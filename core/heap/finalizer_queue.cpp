@@ -64,8 +64,10 @@ private:
       const std::size_t room =
           part < parts.size() ? max_finalizable - queue_.registered.size() : max_ready - queue_.ready.size();
       if (room == 0) {
-        add_problem(queue_.problems, fmt::format("{} objects of a part of a finalizer queue are left out",
-                                                 (end - at) / width_));
+        const std::uint64_t left = (end - at) / width_;
+        add_problem(queue_.problems, fmt::format("{} of a part of a finalizer queue {} left out",
+                                                 left == 1 ? "1 object" : fmt::format("{} objects", left),
+                                                 left == 1 ? "is" : "are"));
         return;
       }
       const std::uint64_t left = (end - at) / width_;

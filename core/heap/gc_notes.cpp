@@ -145,7 +145,7 @@ std::string failure_text(const GcFailure& failure) {
   constexpr std::array<std::string_view, 6> calls{
       "",
       "reserving {} bytes for a segment",
-      "committing {} bytes at the begin of a segment",
+      "committing {} bytes at the beginning of a segment",
       "committing {} bytes of a segment",
       "making a table of {} bytes larger",
       "committing {} bytes of a table",

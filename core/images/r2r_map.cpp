@@ -65,9 +65,15 @@ public:
     cold_parts_.emplace(target_, cold_map, cold_values, count_);
     for (const R2REntry& entry : methods_->entries()) add(entry);
     if (methods_->damaged() != 0)
-      map_.problems.push_back(fmt::format("{} entries of its tables are damaged", methods_->damaged()));
-    report(unnamed_, "methods are named by their token", why_unnamed_);
-    report(unsized_, "methods are left out: how long they are is not known", why_unsized_);
+      map_.problems.push_back(methods_->damaged() == 1
+                                  ? "1 entry of its tables is damaged"
+                                  : fmt::format("{} entries of its tables are damaged", methods_->damaged()));
+    report(unnamed_, unnamed_ == 1 ? "method is named by its token" : "methods are named by their token",
+           why_unnamed_);
+    report(unsized_,
+           unsized_ == 1 ? "method is left out: how long it is is not known"
+                         : "methods are left out: how long they are is not known",
+           why_unsized_);
     std::sort(map_.rows.begin(), map_.rows.end(),
               [](const symbols::MapRow& a, const symbols::MapRow& b) { return a.start < b.start; });
     return std::move(map_);

@@ -85,6 +85,7 @@ void write_json(JsonWriter& json, const FaultedTask& task) {
   json.text_or_null("type", task.exception_type);
   json.text_or_null("message", task.message);
   json.end_object();
+  if (!task.fault.empty()) json.text("fault", task.fault);
   json.end_object();
 }
 

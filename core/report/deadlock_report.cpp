@@ -1,11 +1,13 @@
 #include "core/report/deadlock_report.h"
 
 #include "core/memory/utf8.h"
+#include "core/report/count_text.h"
 #include "core/report/json_values.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 namespace clr {
@@ -48,15 +50,17 @@ std::string_view words_of(DeadlockKind kind) {
 
 std::vector<std::string> deadlock_lines(const Deadlock& deadlock, LockReporter& locks) {
   std::vector<std::string> lines;
+  const bool alone = deadlock.members.size() == 1;
   lines.push_back(fmt::format("{}deadlock {}: {} {}{}", deadlock.certain ? "" : "probably a ",
                               words_of(deadlock.kind), deadlock.members.size(),
-                              deadlock.kind == DeadlockKind::pool ? "wait for what others do"
-                              : deadlock.members.size() == 1      ? "waits for itself"
-                                                                  : "wait for each other",
-                              !deadlock.ends ? ""
-                              : deadlock.kind == DeadlockKind::pool
-                                  ? ", until the pool has made more workers"
-                                  : ", though one of them for a limited time only"));
+                              deadlock.kind == DeadlockKind::pool
+                                  ? (alone ? "waits for what others do" : "wait for what others do")
+                              : alone ? "waits for itself"
+                                      : "wait for each other",
+                              !deadlock.ends   ? ""
+                              : deadlock.grows ? ", until the pool has made more workers"
+                              : alone          ? ", though for a limited time only"
+                                               : ", though one of them for a limited time only"));
   for (const DeadlockMember& member : deadlock.members) {
     const ThreadWait* const wait = member.waits_for.wait ? locks.wait_of(member.node.id) : nullptr;
     const std::string place = wait == nullptr ? "" : locks.place_text(*wait);
@@ -64,7 +68,9 @@ std::vector<std::string> deadlock_lines(const Deadlock& deadlock, LockReporter& 
         "  {}{}{}", node_text(member.node, locks), place.empty() ? "" : fmt::format(" in {}", place),
         member.node.kind == WaitGraph::Kind::task ? locks.task_place(member.node.id) : std::string()));
     for (const WaitedObject& held : member.holds)
-      if (held.kind != LockKind::task) lines.push_back(fmt::format("    holds {}", locks.object_text(held)));
+      if (held.kind != LockKind::task)
+        lines.push_back(fmt::format("    {} {}", held.kind == LockKind::class_init ? "runs" : "holds",
+                                    locks.object_text(held)));
     if (member.node.kind == WaitGraph::Kind::task && member.next.kind == WaitGraph::Kind::thread)
       lines.push_back(fmt::format("    needs {}", node_text(member.next, locks)));
     else
@@ -72,8 +78,9 @@ std::vector<std::string> deadlock_lines(const Deadlock& deadlock, LockReporter& 
           "    waits for {}{}", locks.object_text(member.waits_for.object, wait),
           member.next.kind == WaitGraph::Kind::thread && !is_of_thread(member.waits_for.object.kind)
               ? fmt::format(", {} {}",
-                            is_owed(member.waits_for.object.kind) ? "held by"
-                                                                  : "which ends with a callback on",
+                            member.waits_for.object.kind == LockKind::class_init ? "being initialised by"
+                            : is_owed(member.waits_for.object.kind)              ? "held by"
+                                                                    : "which ends with a callback on",
                             node_text(member.next, locks))
               : ""));
   }
@@ -86,10 +93,81 @@ std::vector<std::string> deadlock_lines(const Deadlock& deadlock, LockReporter& 
     }
     victims.push_back(locks.thread_text(os_id));
   }
-  if (!victims.empty()) lines.push_back(fmt::format("  behind them wait {}", fmt::join(victims, ", ")));
+  const std::string_view them = alone ? "it" : "them";
+  if (!victims.empty())
+    lines.push_back(
+        fmt::format("  behind {} wait{} {}", them, victims.size() == 1 ? "s" : "", fmt::join(victims, ", ")));
   if (deadlock.more_victims)
-    lines.push_back("  who else waits behind them is not known: too many waits lead there");
+    lines.push_back(fmt::format("  who else waits behind {} is not known: too many waits lead there", them));
   return lines;
+}
+
+bool locks_up(const Deadlock& deadlock) {
+  return deadlock.kind != DeadlockKind::pool || (!deadlock.ends && deadlock.certain);
+}
+
+std::string deadlock_sentence(const Deadlock& deadlock, LockReporter& locks) {
+  const bool pool = deadlock.kind == DeadlockKind::pool, alone = deadlock.members.size() == 1;
+  const auto is_thread = [](const DeadlockMember& member) {
+    return member.node.kind == WaitGraph::Kind::thread;
+  };
+  const bool threads = std::ranges::any_of(deadlock.members, is_thread);
+  std::vector<std::string> members; // tasks one by one only where there are no others
+  const auto tasks =
+      deadlock.members.size() - static_cast<std::size_t>(std::ranges::count_if(deadlock.members, is_thread));
+  for (const DeadlockMember& member : deadlock.members) {
+    if (threads && !is_thread(member)) continue;
+    constexpr std::size_t most_tasks = 10;
+    if (!threads && members.size() == most_tasks) {
+      members.push_back(fmt::format("{} more", deadlock.members.size() - most_tasks));
+      break;
+    }
+    const ThreadWait* const wait = threads ? locks.wait_of(member.node.id) : nullptr;
+    const std::string place = wait == nullptr ? "" : locks.place_text(*wait);
+    members.push_back(fmt::format("{}{} waits for {}", node_text(member.node, locks),
+                                  place.empty() ? "" : fmt::format(" in {}", place),
+                                  locks.object_text(member.waits_for.object, wait)));
+  }
+  if (threads && tasks != 0) members.push_back("and " + count_text(tasks, "task"));
+  std::string text = fmt::format("{}: {}",
+                                 pool    ? "all workers of the thread pool wait, and work is queued"
+                                 : alone ? "it waits for itself"
+                                         : "they wait for each other",
+                                 fmt::join(members, "; "));
+  if (!deadlock.victims.empty())
+    text +=
+        fmt::format("; behind {} wait{} {}{}", alone ? "it" : "them", deadlock.victims.size() == 1 ? "s" : "",
+                    deadlock.more_victims ? "at least " : "", count_text(deadlock.victims.size(), "thread"));
+  return text;
+}
+
+std::string verdict_of(const std::vector<Deadlock>& deadlocks) {
+  std::set<WaitGraph::Node> members; // a worker of the pool may be one of two deadlocks
+  std::size_t count = 0, ends = 0;
+  bool pool = false; // the last one
+  for (const Deadlock& deadlock : deadlocks) {
+    if (!locks_up(deadlock)) continue;
+    for (const DeadlockMember& member : deadlock.members) members.insert(member.node);
+    pool = deadlock.kind == DeadlockKind::pool;
+    ++count;
+    ends += deadlock.ends ? 1 : 0;
+  }
+  if (count > 1)
+    return fmt::format("{} threads and tasks wait in {} deadlocks{}", members.size(), count,
+                       ends == 0 ? " and will not go on"
+                                 : fmt::format(", {} of which may end by a wait for a limited time",
+                                               ends == count ? "all" : std::to_string(ends)));
+  if (pool)
+    return members.size() == 1
+               ? "the only worker of the thread pool waits, and nobody can begin the work that is queued"
+               : fmt::format("all {} workers of the thread pool wait, and nobody can begin the work that is "
+                             "queued",
+                             members.size());
+  if (members.size() == 1)
+    return fmt::format("an async method or a thread waits for itself{}",
+                       ends == 0 ? " and will not go on" : ", though for a limited time only");
+  return fmt::format("{} threads and tasks wait for each other{}", members.size(),
+                     ends == 0 ? " and will not go on" : ", though one of them for a limited time only");
 }
 
 Json to_json(const Deadlock& deadlock, LockReporter& locks) {

@@ -1,6 +1,7 @@
 #include "core/report/exception_report.h"
 
 #include "core/objects/instance_reader.h"
+#include "core/report/count_text.h"
 #include "core/report/json.h"
 #include "core/report/json_writer.h"
 
@@ -59,11 +60,12 @@ ExceptionReport ExceptionReporter::read(Address object, Room& of_tree) {
                          .trace = {}};
   const ManagedException& exception = report.exception;
   if (exception.trace_left_out != 0)
-    add_fault(report,
-              fmt::format("{} more frames of its stack trace are left out: {}", exception.trace_left_out,
-                          of_all ? fmt::format("all exceptions have more than {}", limits_.all_trace)
-                                 : fmt::format("it and the exceptions around it have more than {}",
-                                               limits_.tree_trace)));
+    add_fault(report, fmt::format("{} of its stack trace {} left out: {}",
+                                  count_text(exception.trace_left_out, "more frame"),
+                                  exception.trace_left_out == 1 ? "is" : "are",
+                                  of_all ? fmt::format("all exceptions have more than {}", limits_.all_trace)
+                                         : fmt::format("it and the exceptions around it have more than {}",
+                                                       limits_.tree_trace)));
   const std::size_t text = exception.message.value_or("").size() + exception.remote_trace.size();
   for (Room* const room : {&of_tree, &room_}) {
     room->trace -= exception.trace.size();
@@ -97,7 +99,7 @@ std::vector<Address> ExceptionReporter::aggregated(const ManagedException& excep
   const Address array = instances.target().read_pointer(list->at);
   if (array == 0) return inner;
   const InstanceReader::Vector elements = instances.vector(array);
-  for (std::uint32_t i = 0; i < elements.count && i < max_inner; ++i)
+  for (std::uint32_t i = 0; i < elements.count && i <= max_inner; ++i) // one more: that there are is told
     if (const Address one = instances.target().read_pointer(elements.at(i)); one != 0) inner.push_back(one);
   return inner;
 }
@@ -166,7 +168,7 @@ std::vector<ExceptionReport> ExceptionReporter::tree(Address object) {
     const Waiting next = waiting.back();
     waiting.pop_back();
     const auto fault = [&](const std::string& text) { add_fault(reports[next.parent], text); };
-    if (reports.size() == max_inner) {
+    if (reports.size() > max_inner) {
       fault(fmt::format("more than {} inner exceptions", max_inner));
       break;
     }

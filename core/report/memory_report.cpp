@@ -1,6 +1,7 @@
 #include "core/report/memory_report.h"
 
 #include "core/report/core_origin.h"
+#include "core/report/count_text.h"
 #include "core/runtime/core_session.h"
 
 #include <fmt/format.h>
@@ -18,7 +19,8 @@ MemoryReport memory_report(const CoreSession& session) {
       .notes = session.problems()};
   for (const FileOverlay::FileUse& use : session.overlay().files())
     if (use.refusal.empty())
-      report.files.push_back(fmt::format("{}: {} pages; {}", use.host_path, use.pages, use.proof));
+      report.files.push_back(
+          fmt::format("{}: {}; {}", use.host_path, count_text(use.pages, "page"), use.proof));
     else if (use.missed_reads != 0)
       report.refusals.push_back(fmt::format("{}: {}", use.target_path, use.refusal));
   return report;

@@ -315,14 +315,16 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
   std::vector<Address> managed; // instructions of the stacks, each once
   std::unordered_set<Address> known;
   std::uint64_t stack_room = options.limits.stacks;
-  bool stacks_cut = false;
+  bool stacks_cut = false, frames_cut = false;
   std::size_t walked = 0; // frames of all stacks
   for (const ThreadRegisters& thread : source.threads) {
-    if (walked == options.limits.frames || stopped()) break;
+    if (frames_cut || stopped()) break;
     const RegisterContext context = context_of_thread(source.platform.cpu, thread);
     if (const auto sp = context.sp()) recording.record(*sp - *sp % RecordingReader::page_size, stack_around);
     std::optional<Address> bottom;
     stacks.walk(context, thread.os_id, {}, [&](const FrameRow& row) {
+      frames_cut = walked == options.limits.frames;
+      if (frames_cut) return false;
       if (row.sp) bottom = row.sp;
       if (row.answer) {
         // A recursion has one instruction half a million times.
@@ -333,7 +335,7 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
       } else {
         names.add(row);
       }
-      return ++walked < options.limits.frames && !(walked % 1024 == 0 && stopped());
+      return !(++walked % 1024 == 0 && stopped());
     });
     if (const auto sp = context.sp(); options.values && sp && bottom && *bottom > *sp) {
       const std::uint64_t size = *bottom - *sp, wanted = std::min(size, options.limits.stack),
@@ -351,7 +353,7 @@ SavedCore save_core(const SaveSource& source, const std::string& path, const Sav
     left_out.push_back(
         fmt::format("all stacks together are kept to {} bytes: the values of the other frames are left out",
                     options.limits.stacks));
-  if (walked == options.limits.frames)
+  if (frames_cut)
     left_out.push_back(fmt::format("the stacks have more than {} frames: what the others need is left out",
                                    options.limits.frames));
   runtime.summary();

@@ -29,23 +29,29 @@ Json group_json(const AwaitGroup& group) {
 std::string text_of(const SecondLook& look) {
   const StopChange& change = look.change;
   std::vector<std::string> parts;
-  const auto add = [&](const StopChange::Count& count, std::string_view what) {
-    if (count.all() != 0) parts.push_back(fmt::format("{} of {} {}", count.stood, count.all(), what));
+  bool one = false; // the last part is of one
+  const auto add = [&](const StopChange::Count& count, std::string_view who, std::string_view did) {
+    if (count.all() == 0) return;
+    parts.push_back(
+        fmt::format("{} of {} {}{} {}", count.stood, count.all(), who, count.all() == 1 ? "" : "s", did));
+    one = count.stood == 1;
   };
-  add(change.chains, "async calls that waited");
-  add(change.blocked, "threads that waited");
-  add(change.outside, "threads that waited for the outside");
-  add(change.running, "threads that ran");
+  add(change.chains, "async call", "that waited");
+  add(change.blocked, "thread", "that waited");
+  add(change.outside, "thread", "that waited for the outside");
+  add(change.running, "thread", "that ran");
   const std::string_view found = change.finding == StopChange::Finding::hang   ? "it hangs"
                                  : change.finding == StopChange::Finding::wait ? "it waits, and goes on"
                                                                                : "nothing waited";
   if (parts.empty()) return fmt::format("{}: {:.1f} s later nothing is known to stand", found, look.seconds);
-  return fmt::format("{}: {:.1f} s later {} have not moved{}", found, look.seconds, fmt::join(parts, ", "),
-                     change.perhaps == 0
-                         ? ""
-                         : fmt::format(" ({} of the calls are equal, and a garbage collection "
-                                       "has moved them, so they may be others)",
-                                       change.perhaps));
+  return fmt::format("{}: {:.1f} s later {} {} not moved{}", found, look.seconds, fmt::join(parts, ", "),
+                     one && parts.size() == 1 ? "has" : "have",
+                     change.perhaps == 0   ? ""
+                     : change.perhaps == 1 ? " (1 of the calls is equal, and a garbage collection has moved "
+                                             "it, so it may be another one)"
+                                           : fmt::format(" ({} of the calls are equal, and a garbage "
+                                                         "collection has moved them, so they may be others)",
+                                                         change.perhaps));
 }
 
 void add(const SecondLook& look, TroubleReport& report) {
@@ -53,7 +59,7 @@ void add(const SecondLook& look, TroubleReport& report) {
   const Verdict verdict = report.verdicts.front();
   if (hangs &&
       (verdict == Verdict::waiting || verdict == Verdict::deadlock || verdict == Verdict::starvation))
-    report.certain = look.change.perhaps == 0;
+    report.certain = report.certain || look.change.perhaps == 0;
 }
 
 Json to_json(const SecondLook& look) {

@@ -1,5 +1,8 @@
 #include "core/report/trouble_report.h"
 
+#include "core/report/count_text.h"
+#include "core/report/deadlock_report.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -10,8 +13,9 @@
 namespace clr {
 namespace {
 
-constexpr std::size_t max_groups = 10; // of threads that wait at the same place
-constexpr std::size_t told_types = 5;  // that fill most of the heap
+constexpr std::size_t max_groups = 10;          // of threads that wait at the same place
+constexpr std::size_t max_told_deadlocks = 100; // one by one
+constexpr std::size_t told_types = 5;           // that fill most of the heap
 constexpr std::string_view out_of_memory_type = "System.OutOfMemoryException";
 
 std::string calls(std::size_t count, std::size_t requests) {
@@ -36,9 +40,7 @@ public:
     const std::string memory = memory_trouble(options, crash.empty() && table.with_heap);
     const bool starved = std::ranges::any_of(
         deadlocks, [](const Deadlock& deadlock) { return deadlock.kind == DeadlockKind::pool; });
-    const bool deadlocked = std::ranges::any_of(deadlocks, [](const Deadlock& deadlock) {
-      return deadlock.kind != DeadlockKind::pool || (!deadlock.ends && deadlock.certain);
-    });
+    const bool deadlocked = std::ranges::any_of(deadlocks, locks_up);
     report_.verdicts = decide({.crashed = !crash.empty(),
                                .out_of_memory = !memory.empty(),
                                .starved = starved,
@@ -49,7 +51,10 @@ public:
     no_threads_ = table.waits.empty();
     if (no_threads_ && report_.verdicts.front() == Verdict::healthy)
       report_.verdicts.front() = Verdict::unknown;
-    for (const Deadlock& deadlock : deadlocks) tell(deadlock_text(deadlock));
+    for (std::size_t i = 0; i < std::min(deadlocks.size(), max_told_deadlocks); ++i)
+      tell(deadlock_sentence(deadlocks[i], locks_));
+    if (deadlocks.size() > max_told_deadlocks)
+      tell(count_text(deadlocks.size() - max_told_deadlocks, "more deadlock"));
     // Of methods that wait for each other one may go on by a time, or by another of several tasks.
     for (const std::string& knot : waiting.knots)
       tell(fmt::format("{}{}: {}",
@@ -111,7 +116,9 @@ private:
         if (waiting.left_out) report_.missing.push_back("some async methods could not be looked at");
         if (waiting.unreadable != 0)
           report_.missing.push_back(
-              fmt::format("{} tasks and async methods cannot be read", waiting.unreadable));
+              waiting.unreadable == 1
+                  ? "1 task or async method cannot be read"
+                  : fmt::format("{} tasks and async methods cannot be read", waiting.unreadable));
         return waiting;
       }
     } catch (const Error& error) {
@@ -119,8 +126,10 @@ private:
       report_.missing.push_back(fmt::format("async methods that wait: {}", error.what()));
     }
     no_async_ = true;
-    report_.missing.push_back("async methods that wait are not known without the heap: the verdict is by the "
-                              "stacks of threads alone");
+    report_.missing.push_back(table.with_heap
+                                  ? "async methods that wait are not known: the verdict is by threads alone"
+                                  : "async methods that wait are not known without the heap: the verdict is "
+                                    "by the stacks of threads alone");
     return {};
   }
 
@@ -186,8 +195,8 @@ private:
     if (map() == nullptr || no_async_) return;
     report_.types = sources_.heap().count_types({.glob = {}, .part = {}, .top = told_types}, options).rows;
     for (const HeapTypeRow& row : report_.types)
-      tell(fmt::format("{} bytes of the heap are {} of type {}", row.count.bytes, row.count.objects,
-                       row.name));
+      tell(fmt::format("{} bytes of the heap are {} of type {}", row.count.bytes,
+                       count_text(row.count.objects, "object"), row.name));
   }
 
   std::string thrown_for_memory() {
@@ -208,27 +217,6 @@ private:
       }
     }
     return {};
-  }
-
-  std::string deadlock_text(const Deadlock& deadlock) {
-    std::vector<std::string> members;
-    for (const DeadlockMember& member : deadlock.members) {
-      if (member.node.kind != WaitGraph::Kind::thread) continue;
-      const ThreadWait* const wait = locks_.wait_of(member.node.id);
-      const std::string place = wait == nullptr ? "" : locks_.place_text(*wait);
-      members.push_back(fmt::format("{}{} waits for {}", locks_.thread_text(member.node.id),
-                                    place.empty() ? "" : fmt::format(" in {}", place),
-                                    locks_.object_text(member.waits_for.object, wait)));
-    }
-    const bool pool = deadlock.kind == DeadlockKind::pool;
-    return fmt::format("{}: {}{}",
-                       pool ? "all workers of the thread pool wait, and work is queued"
-                       : deadlock.members.size() == 1 ? "it waits for itself"
-                                                      : "they wait for each other",
-                       fmt::join(members, "; "),
-                       deadlock.victims.empty()
-                           ? ""
-                           : fmt::format("; behind them wait {}", threads(deadlock.victims.size())));
   }
 
   // The largest of some groups of threads.
@@ -301,31 +289,29 @@ private:
     case Verdict::crash:
       report_.text = crash;
       break;
-    case Verdict::deadlock: {
-      std::size_t members = 0;
-      for (const Deadlock& deadlock : deadlocks) members += deadlock.members.size();
+    case Verdict::deadlock:
       report_.certain = std::ranges::any_of(
           deadlocks, [](const Deadlock& deadlock) { return deadlock.certain && !deadlock.ends; });
-      report_.text = members == 1 ? "an async method or a thread waits for itself and will not go on"
-                     : deadlocks.size() == 1
-                         ? fmt::format("{} threads and tasks wait for each other and will not go on", members)
-                         : fmt::format("{} threads and tasks wait in {} deadlocks and will not go on",
-                                       members, deadlocks.size());
+      report_.text = verdict_of(deadlocks);
       break;
-    }
     case Verdict::memory:
       report_.text = memory;
       break;
     case Verdict::starvation:
       report_.text = "the thread pool cannot begin the work that is queued";
+      report_.certain = std::ranges::any_of(deadlocks, [](const Deadlock& deadlock) {
+        return deadlock.kind == DeadlockKind::pool && deadlock.certain;
+      });
       break;
     case Verdict::waiting:
       report_.text = waiting;
       report_.certain = false;
       break;
     case Verdict::busy:
-      report_.text = fmt::format("{} run{} code; whether they get anywhere, another stop tells",
-                                 threads(uses.running.size()), uses.running.size() == 1 ? "s" : "");
+      report_.text = uses.running.size() == 1
+                         ? "1 thread runs code; whether it gets anywhere, another stop tells"
+                         : fmt::format("{} threads run code; whether they get anywhere, another stop tells",
+                                       uses.running.size());
       report_.certain = false;
       break;
     case Verdict::healthy:

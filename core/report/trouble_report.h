@@ -61,7 +61,7 @@ struct SecondLook {
 };
 // What the two stops tell together, as a sentence without its end: "it hangs: ...".
 std::string text_of(const SecondLook& look);
-// Makes the verdict of the second stop as sure as both of them are.
+// Makes the verdict of the second stop certain where both tell the same hang.
 void add(const SecondLook& look, TroubleReport& report);
 Json to_json(const SecondLook& look);
 

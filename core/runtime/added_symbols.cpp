@@ -67,12 +67,15 @@ namespace {
 
 void warn_of(std::vector<std::string>& warnings, const symbols::Malformed& malformed) {
   for (const MalformedClass& kind : malformed.classes())
-    warnings.push_back(fmt::format("{} times, first at {}: {}", kind.count, kind.first, kind.what));
+    warnings.push_back(kind.count == 1
+                           ? fmt::format("once, at {}: {}", kind.first, kind.what)
+                           : fmt::format("{} times, first at {}: {}", kind.count, kind.first, kind.what));
 }
 
 void warn_of(std::vector<std::string>& warnings, const SymbolTableBuilder::Dropped& dropped) {
   const auto add = [&](std::size_t count, std::string_view why) {
-    if (count != 0) warnings.push_back(fmt::format("{} entries left out: {}", count, why));
+    if (count != 0)
+      warnings.push_back(fmt::format("{} {} left out: {}", count, count == 1 ? "entry" : "entries", why));
   };
   add(dropped.empty, "of size 0");
   add(dropped.oversize, "larger than any code");
@@ -93,14 +96,17 @@ AddedSymbolFile open_trace(const std::string& path, std::optional<std::uint64_t>
     for (const auto& [id, of_process] : methods.processes)
       ids += fmt::format("{}{}", ids.empty() ? "" : ", ", id);
     throw Error(ErrorKind::invalid_argument,
-                methods.processes.empty()
-                    ? fmt::format("{} names no code", path)
-                    : fmt::format("{} is of the processes {}; --process tells which", path, ids));
+                methods.processes.empty() ? fmt::format("{} names no code", path)
+                : process ? fmt::format("{} has no code of process {}: it is of {}", path, *process, ids)
+                          : fmt::format("{} is of the processes {}; --process tells which", path, ids));
   }
   warn_of(warnings, methods.trace.malformed);
   warn_of(warnings, methods.malformed);
   if (methods.trace.dropped != 0)
-    warnings.push_back(fmt::format("{} events were lost when the trace was taken", methods.trace.dropped));
+    warnings.push_back(
+        methods.trace.dropped == 1
+            ? "1 event was lost when the trace was taken"
+            : fmt::format("{} events were lost when the trace was taken", methods.trace.dropped));
   if (!methods.trace.complete) warnings.push_back("the trace was cut off");
   if (!methods.rundown_complete)
     warnings.push_back("the trace has no rundown: code that was there before it began has no names");

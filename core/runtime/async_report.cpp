@@ -258,7 +258,8 @@ void AsyncReporter::for_each_chain(
 }
 
 bool AsyncReporter::left_out(const HeapWalkOptions& options) {
-  const bool chains = this->chains(graph(options)).left_out;
+  AsyncGraph& graph = this->graph(options);
+  const bool chains = this->chains(graph).left_out || graph.left_out();
   return chains || objects_->last().left_out || objects_->last().interrupted;
 }
 

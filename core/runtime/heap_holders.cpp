@@ -118,8 +118,9 @@ HeapGraph& HeapHolders::graph(const HeapWalkOptions& options) {
     if (made->interrupted()) interrupted();
     graph_ = std::move(made);
     if (const ReferenceMaps::Faults faults = maps_.faults(); faults.types != 0)
-      note(fmt::format("the references of objects of {} types are not known, the first: {}", faults.types,
-                       faults.first));
+      note(fmt::format("the references of objects of {} are not known{}: {}",
+                       faults.types == 1 ? "1 type" : fmt::format("{} types", faults.types),
+                       faults.types == 1 ? "" : ", the first", faults.first));
   }
   return *graph_;
 }

@@ -96,22 +96,24 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
     if (stack.gaps && ++torn == 1) why = walk.notes.front();
     stacks.push_back(std::move(stack));
   }
+  const auto who = [](std::size_t count) {
+    return count == 1 ? std::string("1 thread") : fmt::format("{} threads", count);
+  };
+  const auto wait = [](std::size_t count) { return count == 1 ? "it waits" : "they wait"; };
   if (torn != 0)
-    note(fmt::format("frames of {} threads may be missing, and with them what they wait for; of the first "
-                     "because: {}",
-                     torn, why));
+    note(fmt::format("frames of {} may be missing, and with them what {} for; {}because: {}", who(torn),
+                     wait(torn), torn == 1 ? "" : "of the first ", why));
   if (unrooted != 0)
-    note(fmt::format("which objects the frames of {} threads hold is not known, and with it what they wait "
-                     "for; of the first because: {}",
-                     unrooted, no_roots));
+    note(fmt::format("which objects the frames of {} hold is not known, and with it what {} for; {}because: "
+                     "{}",
+                     who(unrooted), wait(unrooted), unrooted == 1 ? "" : "of the first ", no_roots));
   if (half_rooted != 0)
-    note(fmt::format("the frames of {} threads hold too many references, and not all were looked at for what "
-                     "they wait for",
-                     half_rooted));
+    note(fmt::format("the frames of {} hold too many references, and not all were looked at for what {} for",
+                     who(half_rooted), wait(half_rooted)));
   if (shortened != 0)
-    note(fmt::format("of {} threads fewer than {} frames were looked at, because {} threads are too many: "
-                     "what they wait for may not be known",
-                     shortened, max_root_frames, threads));
+    note(fmt::format("of {} fewer than {} frames were looked at, because {} threads are too many: what {} "
+                     "for may not be known",
+                     who(shortened), max_root_frames, threads, wait(shortened)));
   return stacks;
 }
 

@@ -7,6 +7,29 @@
 #include <fmt/ranges.h>
 
 namespace clr {
+namespace {
+
+// What a wait is for, of which no object is known.
+std::string_view words_of(LockKind kind) {
+  switch (kind) {
+  case LockKind::rwlock:
+    return "reader-writer lock";
+  case LockKind::wait_handle:
+    return "wait handle";
+  case LockKind::class_init:
+    return "constructor of a class";
+  case LockKind::thread:
+    return "thread's end";
+  case LockKind::finalizers:
+    return "run of the finalizers";
+  case LockKind::callback:
+    return "callback of a cancellation";
+  default:
+    return to_string(kind);
+  }
+}
+
+} // namespace
 
 // Those who read under a lock, by name.
 std::string LockReporter::readers_text(const LockRow& row) const {
@@ -27,17 +50,16 @@ std::string LockReporter::readers_text(const LockRow& row) const {
 std::string LockReporter::owner_text(const LockRow& row) const {
   if (row.owner) {
     const bool class_init = row.state.kind == LockKind::class_init;
-    std::string text =
-        fmt::format("{} {}", class_init ? "being initialised by" : "held by", holder_text(*row.owner));
-    if (row.state.upgradeable) text += " (upgradeable)";
-    if (!row.readers.empty()) text += ", read by " + readers_text(row);
-    return text;
+    // The owner comes last: where it stands follows.
+    return fmt::format("{}{} {}{}", row.readers.empty() ? "" : fmt::format("read by {}, ", readers_text(row)),
+                       class_init ? "being initialised by" : "held by", holder_text(*row.owner),
+                       row.state.upgradeable ? " (upgradeable)" : "");
   }
   if (row.ender)
-    return fmt::format("{}it ends when the callback of a timer on {} does",
+    return fmt::format("{}the wait ends when the callback of a timer on {} does",
                        row.state.text.empty() ? "" : row.state.text + ", ", thread_text(*row.ender));
   if (row.state.reader_count != 0) return "read by " + readers_text(row);
-  if (!row.state.owner_known) return "its owner is not to be known";
+  if (!row.state.owner_known && is_owed(row.state.kind)) return "its owner is not to be known";
   switch (row.state.kind) {
   case LockKind::monitor:
   case LockKind::lock:
@@ -159,7 +181,7 @@ std::string LockReporter::wait_text(const ThreadWait& wait) {
   }
   std::string text = objects.size() > 1
                          ? fmt::format("{} of: {}", wait.any ? "any" : "all", fmt::join(objects, "; "))
-                     : objects.empty() ? fmt::format("an unknown {}", to_string(wait.kind))
+                     : objects.empty() ? fmt::format("an unknown {}", words_of(wait.kind))
                                        : objects.front();
   if (wait.timeout_ms) text += fmt::format(", for at most {} ms", *wait.timeout_ms);
   return text;

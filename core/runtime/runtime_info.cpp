@@ -124,7 +124,8 @@ RuntimeInfo Runtime::info() {
   attempt([&] {
     const std::size_t holes = modules_of_app_domain(parts_->target).holes;
     if (holes == 0) return;
-    info.problems.push_back(fmt::format("{} assemblies of the app domain cannot be read", holes));
+    info.problems.push_back(fmt::format("{} of the app domain cannot be read",
+                                        holes == 1 ? "1 assembly" : fmt::format("{} assemblies", holes)));
     for (const auto& [type, field] : fields_of_assembly_list)
       parts_->target.offset(type, field); // may say why
   });

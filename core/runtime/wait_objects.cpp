@@ -69,12 +69,11 @@ std::string WaitObjects::unknown_types() const {
     return fmt::format("which async methods are the framework's is not known: {}", unnamed);
   if (lineages_.unreadable() == 0)
     return missing.empty() ? "" : fmt::format("types of fields may not be found: {}", missing);
-  if (!missing.empty())
-    return fmt::format("{} types of the heap are not known, and what their objects tell is missing: {}",
-                       lineages_.unreadable(), missing);
-  return fmt::format("{} types of the heap are not known, and what their objects tell is missing; the first "
-                     "because: {}",
-                     lineages_.unreadable(), lineages_.first_fault());
+  const bool one = lineages_.unreadable() == 1;
+  return fmt::format("{} of the heap {} not known, and what {} objects tell is missing{}: {}",
+                     one ? "1 type" : fmt::format("{} types", lineages_.unreadable()), one ? "is" : "are",
+                     one ? "its" : "their", one || !missing.empty() ? "" : "; the first because",
+                     missing.empty() ? lineages_.first_fault() : missing);
 }
 
 const HeapPassResult& WaitObjects::found(const HeapWalkOptions& options) {

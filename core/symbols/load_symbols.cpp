@@ -110,8 +110,9 @@ LoadedSymbols load_symbols(const std::string& path, const std::function<bool()>&
     loaded.dropped = source.dropped;
     loaded.note = std::move(source.note);
     if (source.bad_units != 0)
-      loaded.note += fmt::format("{}the lines of {} units of its debug information cannot be read",
-                                 loaded.note.empty() ? "" : "; ", source.bad_units);
+      loaded.note +=
+          fmt::format("{}the lines of {} unit{} of its debug information cannot be read",
+                      loaded.note.empty() ? "" : "; ", source.bad_units, source.bad_units == 1 ? "" : "s");
     break;
   }
   case SymbolFileKind::nettrace:

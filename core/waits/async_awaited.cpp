@@ -385,13 +385,14 @@ Awaited AwaitedReader::combination(Address task, bool all) {
     of = kinds.target().read_u32(kinds.target().field_address(list, "Array", "m_NumComponents"));
   else if (!all && kinds.reference(task, "_task1") != 0)
     of = 2;
-  if (!all)
-    return {AwaitedKind::when_any, of ? fmt::format("any of {} tasks", *of) : "any of several tasks", task};
+  const auto tasks = [](std::uint64_t n) { return fmt::format("{} task{}", n, n == 1 ? "" : "s"); };
+  if (!all) return {AwaitedKind::when_any, of ? "any of " + tasks(*of) : "any of several tasks", task};
   auto left = kinds.integer(task, "_remainingToComplete");
   if (!left) left = kinds.integer(task, "m_count");
   return {AwaitedKind::when_all,
-          fmt::format("{}{} tasks", left ? std::to_string(*left) : "some",
-                      of ? fmt::format(" of {}", *of) : std::string()),
+          of     ? fmt::format("{} of {}", left ? std::to_string(*left) : "some", tasks(*of))
+          : left ? tasks(*left)
+                 : "some tasks",
           task};
 }
 

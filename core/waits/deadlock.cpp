@@ -206,7 +206,8 @@ std::optional<Deadlock> find_pool_deadlock(const LockTable& table, const PoolPre
   if (deadlock.members.empty()) return std::nullopt;
   if (signals && pool.queued < deadlock.members.size()) return std::nullopt;
   deadlock.certain = deadlock.certain && !signals;
-  if (!pool.existing || !pool.maximum || *pool.existing < *pool.maximum) deadlock.ends = true;
+  deadlock.grows = !pool.existing || !pool.maximum || *pool.existing < *pool.maximum;
+  deadlock.ends = deadlock.ends || deadlock.grows;
   return deadlock;
 }
 

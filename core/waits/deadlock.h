@@ -57,7 +57,8 @@ struct Deadlock {
   std::vector<std::uint64_t> victims; // threads outside that wait for a member, in the end
   bool more_victims = false;          // there may be others: max_victim_steps ended the search
   bool certain = true;
-  bool ends = false; // a member waits for a limited time
+  bool ends = false;  // a member waits for a limited time, or the pool may make workers
+  bool grows = false; // the latter
 };
 
 // Waits that are followed to the victims of all deadlocks together; those of the rest are left out. A wait

@@ -42,7 +42,7 @@ public:
     add_waited();
     add_readers();
     if (index_ != nullptr)
-      for (const std::string& problem : index_->problems()) note(problem);
+      for (const std::string& problem : index_->problems()) note(fmt::format("a lock: {}", problem));
     if (!blocked_.problem().empty())
       note(fmt::format("what threads wait for is told by their frames alone: {}", blocked_.problem()));
     if (!blocked_.reached_limit().empty())
@@ -58,14 +58,14 @@ public:
           "frames without a name make what their threads wait for uncertain; the first because: {}",
           blocked_.nameless()));
     if (!threads_.threads.empty() && by_os_id_.empty())
-      attempt([&] {
+      attempt("", [&] {
         target_.offset("Thread", "OSId"); // throws where it is not published
       });
     // From .NET 11 on it tells which thread another one waits for.
     if (target_.descriptor().version >= descriptor_format_names &&
         std::ranges::all_of(threads_.threads,
                             [](const RuntimeThread& thread) { return thread.managed_object == 0; }))
-      attempt([&] { target_.offset("Thread", "ExposedObject"); });
+      attempt("", [&] { target_.offset("Thread", "ExposedObject"); });
     if (const std::string& problem = blocked_.monitors().problem(); !problem.empty())
       note(fmt::format("the table of sync blocks: {}", problem));
     std::ranges::stable_sort(table_.locks, [](const LockRow& a, const LockRow& b) {
@@ -84,11 +84,11 @@ private:
   }
 
   template<typename Act>
-  void attempt(const Act& act) {
+  void attempt(std::string_view what, const Act& act) {
     try {
       act();
     } catch (const Error& error) {
-      note(error.what());
+      note(what.empty() ? std::string(error.what()) : fmt::format("{}: {}", what, error.what()));
     }
   }
 
@@ -169,7 +169,7 @@ private:
 
   void add_headed() {
     for (const FoundObject& found : index_->headed())
-      attempt([&] {
+      attempt("the lock of an object", [&] {
         LockState state = monitor_at(found.address);
         if (state.held || state.waiters.value_or(0) != 0) add(std::move(state));
       });
@@ -178,7 +178,7 @@ private:
   void add_all_blocks() {
     std::string problem;
     for (const MonitorState& block : blocks_.all(problem))
-      attempt([&] {
+      attempt("the lock of an object", [&] {
         LockState state = monitor_of(block);
         if (state.held || state.waiters.value_or(0) != 0) add(std::move(state));
       });
@@ -196,7 +196,7 @@ private:
         continue;
       // That of an object is told as the object's.
       if (entry.kind == LockKind::lock && blocked_.monitors().object_of(entry.object) != 0) continue;
-      attempt([&] {
+      attempt("a lock", [&] {
         LockState state = read_lock_state(reader_, instance_of(entry), entry.object, entry.kind);
         if (state.held || state.reader_count != 0 || state.waiters.value_or(0) != 0) add(std::move(state));
       });
@@ -326,9 +326,9 @@ private:
         rows[row.state.lock_id] = &row;
     if (rows.empty()) return;
     Address table = 0;
-    attempt([&] { table = find(); });
+    attempt("readers of locks", [&] { table = find(); });
     for (const RuntimeThread& thread : threads_.threads)
-      attempt([&] {
+      attempt("readers of locks", [&] {
         const auto field = library_.thread_static(table, list, thread.address);
         if (!field) return;
         std::unordered_set<std::uint64_t> told; // numbers of locks

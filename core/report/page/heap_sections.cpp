@@ -54,7 +54,7 @@ void write_heap_types(HtmlWriter& html, PageStop& stop) {
     others -= std::min(others, row.count.bytes);
   }
   if (others != 0)
-    tiles.push_back({fmt::format("{} more types", grouped(report.types - tiles.size())),
+    tiles.push_back({count_text(report.types - tiles.size(), "more type", Digits::grouped),
                      fmt::format("{} bytes", grouped(others)), others});
   draw(html, tiles);
   html.begin("table");
@@ -117,7 +117,7 @@ void write_retained(HtmlWriter& html, PageStop& stop, const std::vector<Retained
 std::string root_words(const HeapRoot& root, LockReporter& locks) {
   switch (root.kind) {
   case HeapRoot::Kind::static_field:
-    return fmt::format("the static field {}", root.name);
+    return root.name.empty() ? "a static field" : fmt::format("the static field {}", root.name);
   case HeapRoot::Kind::thread_static:
     return fmt::format("a static field of {}", locks.thread_text(root.os_id));
   case HeapRoot::Kind::stack:

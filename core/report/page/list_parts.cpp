@@ -17,7 +17,11 @@ std::size_t write_some(const HtmlWriter& html, std::size_t count, std::size_t li
 }
 
 void write_more(HtmlWriter& html, std::size_t left, std::string_view what) {
-  if (left != 0) html.element("p", fmt::format("and {} more {}", grouped(left), what), {{"class", "dim"}});
+  if (left == 0) return;
+  html.element("p",
+               left == 1 ? fmt::format("and 1 more of the {}", what)
+                         : fmt::format("and {} more {}", grouped(left), what),
+               {{"class", "dim"}});
 }
 
 void write_head(HtmlWriter& html, std::initializer_list<std::string_view> columns) {

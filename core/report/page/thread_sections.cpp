@@ -63,8 +63,9 @@ void write_stacks(HtmlWriter& html, PageStop& stop) {
                                 count_text(stacks.size(), "different stack", Digits::grouped),
                                 count_text(seen, "thread", Digits::grouped)));
   if (seen < source.threads.size())
-    stop.miss(fmt::format("the stacks of {} threads: those of the first {} have {} frames together",
-                          source.threads.size() - seen, seen, grouped(walked)));
+    stop.miss(fmt::format("the stacks of {}: those of the first {} have {} frames together",
+                          count_text(source.threads.size() - seen, "thread", Digits::grouped), grouped(seen),
+                          grouped(walked)));
   constexpr std::size_t unfolded = 12; // more of them are hard to look through
   const std::size_t left = write_some(html, stacks.size(), max_page_stacks, [&](std::size_t i) {
     stop.check();
@@ -123,11 +124,13 @@ void write_exceptions(HtmlWriter& html, PageStop& stop) {
     std::vector<std::uint64_t> threads;
   };
   std::vector<Found> found; // those in flight first
+  bool whole = source.stacks->threads().problem.empty();
   for (const RuntimeThread& thread : source.stacks->threads().threads) {
     stop.check();
     const ExceptionReporter::OfThread of = reporter.of_thread(thread);
     if (!of.problem.empty() && of.problem != thread.fault)
       stop.miss(fmt::format("exceptions: {}", of.problem));
+    whole = whole && of.problem.empty();
     const auto add = [&](Address object, bool in_flight) {
       auto place = std::ranges::find(found, object, &Found::object);
       if (place == found.end()) {
@@ -141,13 +144,16 @@ void write_exceptions(HtmlWriter& html, PageStop& stop) {
     if (of.in_flight.empty() && of.last_thrown != 0) add(of.last_thrown, false);
   }
   std::ranges::stable_sort(found, [](const Found& a, const Found& b) { return a.in_flight && !b.in_flight; });
-  if (found.empty()) html.element("p", "None is in flight, and none is known to have been thrown.");
+  if (found.empty())
+    html.element("p", whole ? "None is in flight, and none is known to have been thrown."
+                            : "None is known; not all threads could be asked.");
   LockReporter& locks = source.locks();
   locks.table_by_stacks();
   const std::size_t left = write_some(html, found.size(), max_page_exceptions, [&](std::size_t i) {
-    const std::string threads = found[i].threads.size() == 1
-                                    ? locks.thread_text(found[i].threads.front())
-                                    : count_text(found[i].threads.size(), "thread", Digits::grouped);
+    const std::string threads = found[i].threads.size() != 1
+                                    ? count_text(found[i].threads.size(), "thread", Digits::grouped)
+                                : found[i].threads.front() == 0 ? "a thread of unknown number"
+                                                                : locks.thread_text(found[i].threads.front());
     html.element("p",
                  found[i].in_flight
                      ? fmt::format("in flight on {}:", threads)

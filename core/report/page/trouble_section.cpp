@@ -94,10 +94,9 @@ void write_chosen_thread(HtmlWriter& html, PageStop& stop) {
         }
       }
       if (found.in_flight.empty() && found.last_thrown != 0)
-        html.element("p",
-                     fmt::format("no exception is in flight; the last one that was thrown is {:#x}, below "
-                                 "among the exceptions",
-                                 found.last_thrown));
+        html.element("p", fmt::format("{}the last one that was thrown is {:#x}, below among the exceptions",
+                                      found.problem.empty() ? "no exception is in flight; " : "",
+                                      found.last_thrown));
     } else {
       html.element("p", "the runtime does not know this thread", {{"class", "dim"}});
     }

@@ -293,7 +293,9 @@ private:
           break;
         }
         const unsigned index = locks_.index_of(os_id);
-        numbers += fmt::format("{}#{}", numbers.empty() ? "" : ", ", index != 0 ? index : os_id);
+        // As LockReporter::thread_text() calls them.
+        numbers += fmt::format("{}{}{}", numbers.empty() ? "" : ", ", index != 0 ? "#" : "",
+                               index != 0 ? index : os_id);
       }
       found.push_back(std::move(numbers));
     }

@@ -168,9 +168,12 @@ void write_async(HtmlWriter& html, PageStop& stop) {
     stop.miss(std::move(text));
   if (report.left_out) stop.miss("async methods: there are more chains than are counted");
   if (report.unreadable != 0)
-    stop.miss(fmt::format("{} tasks and async methods cannot be read", grouped(report.unreadable)));
+    stop.miss(report.unreadable == 1
+                  ? "1 task or async method cannot be read"
+                  : fmt::format("{} tasks and async methods cannot be read", grouped(report.unreadable)));
   if (report.chains == 0) {
-    html.element("p", "None waits.");
+    const bool whole = found.gaps.empty() && !report.left_out && report.unreadable == 0;
+    html.element("p", whole ? "None waits." : "None was found to wait; not all could be looked at.");
     return;
   }
   std::vector<const AsyncStack*> stacks;
@@ -237,7 +240,8 @@ void write_failed_tasks(HtmlWriter& html, PageStop& stop) {
     write_cell(html, task.method ? task.method->shown_name() : task.type);
     write_cell(html,
                task.exception == 0 ? task.fault : fmt::format("{}: {}", task.exception_type, task.message));
-    write_cell(html, task.observed ? "" : "nobody asked for it");
+    const bool known = task.exception != 0 || task.fault.empty(); // whether somebody did
+    write_cell(html, task.observed || !known ? "" : "nobody asked for it");
     html.end();
   });
   html.end();
