@@ -28,7 +28,8 @@ namespace {
 class Analyze final : public CommandRun {
 public:
   explicit Analyze(CLI::App& app) {
-    add_count(app, "-n,--count", limit_, {1, max_frames}, "Show at most N frames of the stack.");
+    add_count(app, "-n,--count", limit_, {1, max_frames},
+              "Show at most N frames of the stack. JSON has no stack.");
     app.add_option("-a,--again", again_,
                    "Let the process run for so many seconds, stop it again, and tell whether what waited has "
                    "moved: that tells a hang from a wait. Not for cores.")
@@ -51,6 +52,7 @@ public:
       add(*look, *trouble);
     } else {
       look.reset();
+      if (!again_.empty()) out.warning(why_not_again(first_.has_value(), trouble.has_value()));
     }
     if (json_) {
       Json json = analysis_json(trouble ? &*trouble : nullptr, session.runtime(), described(process, found),
@@ -85,6 +87,13 @@ private:
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("--again takes seconds from {} to {}, not '{}'", least, most, text));
     return seconds;
+  }
+
+  // Why nothing of two stops is told though --again was given.
+  static std::string_view why_not_again(bool ran, bool runtime) {
+    if (ran) return "--again: it failed meanwhile; there is nothing to compare";
+    return runtime ? "--again: it failed already, so it was not let run"
+                   : "--again: it has no runtime, so it was not let run";
   }
 
   static std::optional<TroubleReport> trouble_of(Session& session, const ChosenThread& found, Output& out) {

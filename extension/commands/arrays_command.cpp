@@ -53,6 +53,11 @@ private:
                row.counts.elements, row.counts.empty, row.counts.empty_bytes(),
                percent(row.counts.empty, row.counts.elements), row.object.type->name,
                row.counts.whole ? "" : " (memory of it is missing)");
+    if (found.rows.size() < found.arrays && !found.rows.empty())
+      out.line("{} not shown: --top N shows N",
+               found.arrays - found.rows.size() == 1
+                   ? "1 more array is"
+                   : fmt::format("{} more arrays are", found.arrays - found.rows.size()));
     out.line("{}, {} bytes{}{}", count_text(found.arrays, "array"), found.bytes,
              query_.sparse ? fmt::format("; empty elements take {} of them", found.empty_bytes) : "",
              whole_text_hint(found.arrays, query_.objects.glob));

@@ -7,6 +7,7 @@
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
+#include "extension/commands/text.h"
 
 #include <fmt/format.h>
 
@@ -21,17 +22,20 @@ public:
     auto* const tops =
         app.add_flag("-t,--tops", query_.tops, "Show only the last method of each chain, with a count.")
             ->excludes(each);
-    app.add_flag("-a,--all", all_, "Show chains that have only methods of .NET's own libraries, too.");
+    app.add_flag("-a,--all", all_,
+                 "Show chains that have only methods of .NET's own libraries, too. JSON always has them.");
     app.add_option("-m,--method", query_.glob,
                    "Chains with a method whose name matches this pattern, with * and ?.")
         ->type_name("GLOB");
-    app.add_option("-w,--waiting-on", waiting_on_,
-                   "Chains that wait for the object at this address, or that its method is part of.")
-        ->type_name("ADDR");
+    auto* const waiting_on =
+        app.add_option("-w,--waiting-on", waiting_on_,
+                       "Chains that wait for the object at this address, or that its method is part of.")
+            ->type_name("ADDR");
     app.add_flag("-f,--faulted", faulted_,
                  "Show tasks that failed, first those whose failure nobody has asked for.")
         ->excludes(each)
-        ->excludes(tops);
+        ->excludes(tops)
+        ->excludes(waiting_on);
     add_json(app, json_);
   }
 
@@ -65,17 +69,17 @@ private:
     } else {
       for (const AsyncStack& stack : report.stacks)
         if (all_ || !stack.plumbing) print(stack, out);
-      if (report.plumbing != 0 && !all_)
-        out.line("{} chain{} of .NET's own libraries: --all shows {}", report.plumbing,
-                 report.plumbing == 1 ? "" : "s", report.plumbing == 1 ? "it" : "them");
-      std::string chosen;
-      if (!query_.glob.empty() || query_.waiting_on) {
-        std::size_t count = 0;
-        for (const AsyncStack& stack : report.stacks) count += stack.count();
-        chosen = fmt::format("{} of ", count);
+      std::size_t count = 0, plumbing = 0; // of those that are asked for
+      for (const AsyncStack& stack : report.stacks) {
+        count += stack.count();
+        if (stack.plumbing) plumbing += stack.count();
       }
-      out.line("{}{} chain{} of async methods that wait", chosen, report.chains,
-               report.chains == 1 ? "" : "s");
+      if (plumbing != 0 && !all_)
+        out.line("{} chain{} of .NET's own libraries: --all shows {}", plumbing, plumbing == 1 ? "" : "s",
+                 plumbing == 1 ? "it" : "them");
+      const bool chosen = !query_.glob.empty() || query_.waiting_on;
+      out.line("{}{} chain{} of async methods that wait{}", chosen ? fmt::format("{} of ", count) : "",
+               report.chains, report.chains == 1 ? "" : "s", whole_text_hint(count, query_.glob));
     }
     if (report.left_out) out.warning("there are more chains than are shown");
     if (report.unreadable != 0)
@@ -109,7 +113,8 @@ private:
         out.line("  {:#018x} {}: {}", task.exception, task.exception_type, task.message);
       if (!task.fault.empty()) out.line("  {}", task.fault);
     }
-    out.line("{} task{} that failed", tasks.size(), tasks.size() == 1 ? "" : "s");
+    out.line("{} task{} that failed{}", tasks.size(), tasks.size() == 1 ? "" : "s",
+             whole_text_hint(tasks.size(), query_.glob));
   }
 
   template<typename Row>

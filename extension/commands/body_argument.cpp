@@ -4,6 +4,7 @@
 #include "core/runtime/code_listing.h"
 #include "extension/commands/address_argument.h"
 #include "extension/commands/text.h"
+#include "extension/lldb/core_file.h"
 
 #include <fmt/format.h>
 
@@ -28,14 +29,16 @@ bool is_name(std::string_view text) {
 }
 
 // Why no code has this name.
-std::string why_no_code(Runtime& runtime, const std::string& name, Output& out) {
+std::string why_no_code(Runtime& runtime, const std::string& name, bool core, Output& out) {
   const BreakTargets found = methods_called(runtime, name, [&] { return out.interrupted(); });
   if (found.methods.empty())
     return fmt::format("no method is called {} in the {} modules that are loaded", name, found.modules);
+  const std::string& method = found.methods.front().name;
+  if (core) return fmt::format("{} has no code: it has not been compiled", method);
   return fmt::format(
       "{} has no code yet: a method is compiled when it is called for the first time; clr break "
       "{} stops there",
-      found.methods.front().name, name);
+      method, name);
 }
 
 } // namespace
@@ -70,7 +73,8 @@ CodeBlock BodyArgument::find(Session& session, Output& out, bool quiet) {
   } catch (const Error&) {
     // What C++ makes of the name says nothing.
     if (!is_name(method_)) throw;
-    throw Error(ErrorKind::invalid_argument, why_no_code(runtime, method_, out));
+    lldb::SBProcess process = session_->target().GetProcess();
+    throw Error(ErrorKind::invalid_argument, why_no_code(runtime, method_, is_core(process), out));
   }
   const CodeLookup found = runtime.code()->find(ip);
   if (const auto* block = std::get_if<CodeBlock>(&found)) {

@@ -94,10 +94,7 @@ public:
     lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
     if (!target.IsValid())
       throw Error(ErrorKind::invalid_argument, "there is no target; attach to a process or create one");
-    if (!words_.empty() && (list_->parsed() || delete_->parsed()))
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("WHERE '{}' goes with no action; give `{}` alone", joined(words_),
-                              list_->parsed() ? "clr break list" : "clr break delete N"));
+    if (list_->parsed() || delete_->parsed()) refuse_beside_action();
     if (delete_->parsed()) return remove(invocation, target);
     if ((thrown_ || unhandled_) && !exception_)
       throw Error(ErrorKind::invalid_argument, "--thrown and --unhandled go with --exception");
@@ -116,6 +113,17 @@ public:
   }
 
 private:
+  void refuse_beside_action() const {
+    const char* const alone = list_->parsed() ? "clr break list" : "clr break delete N";
+    if (!words_.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("WHERE '{}' goes with no action; give `{}` alone", joined(words_), alone));
+    if (exception_ || thrown_ || unhandled_ || one_shot_ || !condition_.empty() ||
+        (json_ && delete_->parsed()))
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("the options of a new breakpoint go with no action; give `{}` alone", alone));
+  }
+
   ThrowOptions exceptions(std::string type) const {
     return {.type = std::move(type), .condition = condition_, .one_shot = one_shot_, .json = json_};
   }
@@ -152,7 +160,7 @@ private:
     if (found)
       report(invocation, breakpoint, *found, where);
     else
-      report_waiting(invocation.out, breakpoint, where);
+      report_waiting(invocation.out, target, breakpoint, where);
   }
 
   static BreakTargets look(Output& out, Runtime& runtime, const std::string& where,
@@ -218,17 +226,20 @@ private:
     }
     out.line("Breakpoint {}: {}", breakpoint.GetID(), where);
     for (const CoveredBody& body : bodies) out.line("  {}", text_of(body));
+    if (breakpoint.GetNumLocations() > max_rows)
+      out.line("  {} more places are not shown", breakpoint.GetNumLocations() - max_rows);
     lldb::SBProcess process = invocation.session().target().GetProcess();
     const char* const state = is_core(process) ? "not compiled" : "not compiled yet: will be set when it is";
     std::size_t rows = 0;
     for (const BreakTarget& target : found.methods) {
       if (is_compiled(target, bodies)) continue;
-      if (++rows > max_rows) break;
-      out.line("  {}`{}: {}", target.module, target.name, state);
+      if (++rows <= max_rows) out.line("  {}`{}: {}", target.module, target.name, state);
     }
+    if (rows > max_rows) out.line("  {} more methods are {}", rows - max_rows, state);
   }
 
-  void report_waiting(Output& out, lldb::SBBreakpoint& breakpoint, const std::string& where) const {
+  void report_waiting(Output& out, lldb::SBTarget& target, lldb::SBBreakpoint& breakpoint,
+                      const std::string& where) const {
     if (json_) {
       out.line("{}", dump(Json{{"schema", json_schema},
                                {"breakpoint", breakpoint.GetID()},
@@ -237,8 +248,12 @@ private:
                                {"locations", Json::array()}}));
       return;
     }
-    out.line("Breakpoint {}: {}: there is no runtime yet; will be set when its code is compiled",
-             breakpoint.GetID(), where);
+    lldb::SBProcess process = target.GetProcess();
+    out.line("Breakpoint {}: {}: {}", breakpoint.GetID(), where,
+             is_core(process) ? "there is no runtime in this core"
+             : process.IsValid() && process.GetState() == lldb::eStateRunning
+                 ? "will be set when the process stops and its code is compiled"
+                 : "there is no runtime yet; will be set when its code is compiled");
   }
 
   static Json to_json(const BreakTarget& target, bool compiled) {
@@ -298,7 +313,10 @@ private:
                type != nullptr ? throws_text(*type) : wish_text(breakpoint),
                breakpoint.IsEnabled() ? "" : ", disabled", breakpoint.GetHitCount());
       for (const CoveredBody& body : bodies) out.line("  {}", text_of(body));
-      if (bodies.empty()) out.line("  no code yet: will be set when it is compiled");
+      if (breakpoint.GetNumLocations() > max_rows)
+        out.line("  {} more places are not shown", breakpoint.GetNumLocations() - max_rows);
+      if (breakpoint.GetNumLocations() == 0)
+        out.line("  {}", is_core(process) ? "no code" : "no code yet: will be set when it is compiled");
     }
     if (count == 0 && stopped) invocation.process(target)->breakpoints().refresh();
     const ManagedBreakpoints::HookState hook = invocation.process(target)->breakpoints().hook_state();

@@ -3,6 +3,7 @@
 #include "core/describe/break_targets.h"
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
+#include "extension/lldb/core_file.h"
 #include "extension/lldb/signal_info.h"
 
 #include <fmt/format.h>
@@ -13,12 +14,14 @@
 namespace clr::lldb_plugin {
 
 namespace {
-std::string unknown_text(const TypesCalled& types) {
+std::string unknown_text(const TypesCalled& types, bool core) {
   const std::string unread =
       types.silent.empty() ? "" : fmt::format(" ({} of them cannot be read)", types.silent.size());
-  return fmt::format("none of the {} modules that are loaded has a type of this name{}; the breakpoint stops "
-                     "when a module that is loaded later has one and it is thrown",
-                     types.modules, unread);
+  return fmt::format("none of the {} modules that are loaded has a type of this name{}{}", types.modules,
+                     unread,
+                     core ? ""
+                          : "; the breakpoint stops when a module that is loaded later has one and it is "
+                            "thrown");
 }
 } // namespace
 
@@ -56,7 +59,7 @@ void break_at_throws(Invocation& invocation, lldb::SBTarget& target, const Throw
     return invocation.out.line("{}", dump(json));
   }
   invocation.out.line("Breakpoint {}: {}", breakpoint.GetID(), throws_text(options.type));
-  if (types && !types->any) invocation.out.line("  {}", unknown_text(*types));
+  if (types && !types->any) invocation.out.line("  {}", unknown_text(*types, is_core(process)));
 }
 
 // The runtime looks for a handler before it leaves any frame, so the stack of the throw is whole when it

@@ -29,8 +29,12 @@ public:
                    "A thread's number as LLDB counts, or `all`; the selected thread by default.");
     add_count(app, "-n,--count", limit_, {1, max_frames}, "Show at most N frames of each thread.");
     auto* const managed = app.add_flag("-m,--managed", managed_only_, "Show managed frames only.");
-    app.add_flag("--native", native_only_, "Show native frames only.")->excludes(managed);
-    app.add_flag("-r,--runtime-frames", runtime_frames_, "Show the runtime's explicit Frames too.");
+    auto* const native =
+        app.add_flag("--native", native_only_, "Show native frames only.")->excludes(managed);
+    app.add_flag("-r,--runtime-frames", runtime_frames_,
+                 "Show the runtime's explicit Frames too. JSON always has them.")
+        ->excludes(managed)
+        ->excludes(native);
     auto* const registers =
         app.add_flag("--registers", registers_, "Show the registers that are known of each frame.");
     auto* const unique =
@@ -105,7 +109,7 @@ private:
     const lldb::SBFrame frame = current ? thread.GetSelectedFrame() : lldb::SBFrame();
     std::optional<unsigned> selected;
     out_->line("{} {}", current ? "*" : " ", thread_header(thread));
-    std::vector<FrameRow> rows;
+    std::vector<FrameRow> rows, all; // shown; with async_, whether shown or not
     FrameNumbers numbers(session_->target());
     const StackReporter::End end = walk(thread, runtime_frames_, [&](const FrameRow& walked) {
       FrameRow row = walked;
@@ -114,13 +118,14 @@ private:
       // address.
       const bool same = current && row.sp == frame.GetSP();
       if (same && (row.ip == frame.GetPC() || !selected)) selected = row.index;
+      if (async_) all.push_back(row);
       if (shown(row)) rows.push_back(std::move(row));
       return true;
     });
     if (current && !selected) selected = frame.GetFrameID();
     left_out_ += print_frames(*out_, rows, selected, !no_fold_);
     print_end(*out_, end, walked_);
-    if (async_) print_beside(beside(thread, rows));
+    if (async_) print_beside(beside(thread, all));
   }
 
   AsyncBeside beside(lldb::SBThread& thread, const std::vector<FrameRow>& rows) const {

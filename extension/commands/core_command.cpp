@@ -39,6 +39,8 @@ std::optional<lldb::SBTarget> open_as(lldb::SBDebugger& debugger, const std::str
   lldb::SBTarget target = debugger.CreateTarget(executable.c_str(), triple, nullptr, true, error);
   if (!target.IsValid()) {
     why = fmt::format("LLDB makes no target: {}", error_line(error));
+    // A program that is not there is none of the core's faults.
+    if (!executable.empty()) throw Error(ErrorKind::io, fmt::format("--exe {}: {}", executable, why));
     return std::nullopt;
   }
   const lldb::SBProcess process = target.LoadCore(path.c_str(), error);

@@ -30,13 +30,15 @@ class Disassemble final : public CommandRun {
 public:
   explicit Disassemble(CLI::App& app) {
     body_.add_to(app);
-    app.add_flag("--no-lines", no_lines_, "Show no IL offsets and no source lines: PDBs are not read.");
+    auto* const no_lines =
+        app.add_flag("--no-lines", no_lines_, "Show no IL offsets and no source lines: PDBs are not read.");
     app.add_flag(
         "--gc", gc_,
         "Mark what the garbage collector knows: safe points, ranges that may be interrupted, and the "
         "registers and stack words that begin or cease to hold references.");
     app.add_flag("--any", any_,
-                 "Show also lines of a file that is not, or may not be, the one that was compiled.");
+                 "Show also lines of a file that is not, or may not be, the one that was compiled.")
+        ->excludes(no_lines);
     add_json(app, json_);
   }
 

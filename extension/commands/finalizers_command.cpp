@@ -17,7 +17,8 @@ namespace {
 class Finalizers final : public CommandRun {
 public:
   explicit Finalizers(CLI::App& app) {
-    app.add_flag("-a,--all", all_, "List also the objects whose finalizers are not due yet.");
+    app.add_flag("-a,--all", all_,
+                 "List also the objects whose finalizers are not due yet. JSON always does.");
     add_json(app, json_);
   }
 

@@ -31,7 +31,8 @@ class GcInfo final : public CommandRun {
 public:
   explicit GcInfo(CLI::App& app) {
     body_.add_to(app);
-    app.add_flag("-a,--all", all_, "Show also every safe point and range, with what is live there.");
+    app.add_flag("-a,--all", all_,
+                 "Show also every safe point and range, with what is live there. JSON always has them.");
     add_json(app, json_);
   }
 

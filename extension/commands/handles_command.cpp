@@ -64,6 +64,7 @@ public:
       out.write("\n");
     } else {
       for (const auto& [kind, count] : counts) out.line("{:>9} {}", count, kind);
+      if (counts.empty()) out.line("{:>9} {}", 0, kind_.empty() ? "handles" : kind_);
     }
     for (const std::string& problem : holders.handles().problems) out.warning(problem);
   }

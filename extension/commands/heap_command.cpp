@@ -48,7 +48,8 @@ public:
         ->needs(stat)
         ->excludes(live);
     auto* const segments =
-        app.add_flag("--segments", segments_, "Show each segment or region.")->excludes(stat);
+        app.add_flag("--segments", segments_, "Show each segment or region. JSON always has them.")
+            ->excludes(stat);
     auto* const verify =
         app.add_flag(
                "--verify", verify_,

@@ -19,11 +19,12 @@ std::string text_of_count(const std::optional<std::size_t>& count) {
 class Info final : public CommandRun {
 public:
   explicit Info(CLI::App& app) {
-    app.add_flag("-m,--modules", modules_, "List every module, not only how many there are.");
-    app.add_flag("-v,--verbose", verbose_, "List supplements and files too.");
+    app.add_flag("-m,--modules", modules_,
+                 "List every module, not only how many there are. JSON always does.");
+    app.add_flag("-v,--verbose", verbose_, "List supplements and files too. JSON always does.");
     app.add_option("--save-descriptor", save_,
                    "Write the data descriptor that the runtime publishes to FILE, for clr settings "
-                   "--descriptor.")
+                   "--descriptor. A file that is there is replaced.")
         ->type_name("FILE");
     add_json(app, json_);
   }

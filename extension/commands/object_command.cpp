@@ -29,7 +29,8 @@ public:
     app.add_option("-a,--as", type_, "Read the memory there as this type: Ns.Type, Ns.Cache<string>.")
         ->type_name("TYPE");
     add_count(app, "-d,--depth", depth_, {1, 16},
-              "Print the objects that it refers to as well; 1 by default.");
+              "Print the objects that it refers to as well, N levels in all and 10,000 "
+              "objects at most; 1, itself alone, by default. JSON has one level.");
     add_count(app, "-n,--items", items_, {0, InspectionLimits::max_items},
               "Elements of an array or collection that are printed; 100 by default.");
     add_json(app, json_);
@@ -50,6 +51,10 @@ public:
     const ValuePlace place = follow_path(objects, start, path, declared_type(session.target(), head));
     const Address object =
         place.type->is_reference() ? session.runtime().target()->read_pointer(place.at) : Address{0};
+    if (object == 0 && !type_.empty())
+      throw Error(ErrorKind::invalid_argument,
+                  fmt::format("--as is for an object, and {} is {}", text,
+                              place.type->is_reference() ? "null" : "a value within one"));
     object != 0 ? show(session, out, object) : show_value(objects, out, place);
   }
 

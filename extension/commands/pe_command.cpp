@@ -18,10 +18,11 @@ namespace {
 class PrintException final : public CommandRun {
 public:
   explicit PrintException(CLI::App& app) {
-    app.add_option("ADDRESS", address_,
-                   "The address of an exception object, or a variable; the selected thread's exception by "
-                   "default.");
-    app.add_flag("-n,--nested", nested_, "Print every exception that is in flight on the thread.");
+    auto* const address = app.add_option(
+        "ADDRESS", address_,
+        "The address of an exception object, or a variable; the selected thread's exception by default.");
+    app.add_flag("-n,--nested", nested_, "Print every exception that is in flight on the selected thread.")
+        ->excludes(address);
     add_json(app, json_);
   }
 

@@ -22,13 +22,18 @@ class PerfMap final : public CommandRun {
 public:
   explicit PerfMap(CLI::App& app) {
     app.add_option("FILE", file_,
-                   "The map to write; perf-PID.map or IMAGE.ni.r2rmap in this folder by default.");
-    app.add_option("--r2r", image_,
-                   "Write the map of a ReadyToRun image instead: of a module of the process, or of a file.")
-        ->type_name("MODULE");
+                   "The map to write; perf-PID.map or IMAGE.ni.r2rmap in this folder by default. "
+                   "A file that is there is replaced.");
+    auto* const r2r =
+        app.add_option(
+               "--r2r", image_,
+               "Write the map of a ReadyToRun image instead: of a module of the process, or of a file.")
+            ->type_name("MODULE");
     each_takes_one(app.add_option("--references", references_,
-                                  "A folder of assemblies that the file refers to, besides its own."))
-        ->type_name("DIR");
+                                  "With --r2r: a folder of assemblies that the file refers to, besides its "
+                                  "own."))
+        ->type_name("DIR")
+        ->needs(r2r);
   }
 
   void run(Invocation& invocation) override {
@@ -86,6 +91,9 @@ private:
       if (module.name != image_) continue;
       if (!module.r2r || module.base == 0)
         throw Error(ErrorKind::invalid_argument, fmt::format("{} is no ReadyToRun image", image_));
+      if (!references_.empty())
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("--references is for a file, and {} is a module of the process", image_));
       const PeImage image(runtime.target()->memory(), module.base, true);
       return map_methods(image, nullptr);
     }

@@ -3,6 +3,7 @@
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
 #include "extension/process/visits.h"
+#include "extension/session/stop_session.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -50,6 +51,10 @@ public:
   }
 
   void run(Invocation& invocation) override {
+    if (json_ && what_ == "update")
+      throw Error(ErrorKind::invalid_argument, "update prints nothing, so it takes no --json");
+    if (wait_ && !what_.empty() && what_ != "on")
+      throw Error(ErrorKind::invalid_argument, fmt::format("--wait does not go with {}", what_));
     if (what_ == "update") return at_stop(invocation);
     Workspace& workspace = invocation.workspace();
     if (what_ == "on" || what_ == "off") {
@@ -94,6 +99,7 @@ private:
     Omissions missing = begun ? process->publishing().omissions() : Omissions{};
     if (begun) missing.add(process->types().missing());
     const PublishSettings& settings = workspace.publish_settings();
+    lldb::SBTarget target = debugger.GetSelectedTarget();
     const Door::Troubles troubles = workspace.troubles();
     if (json_) {
       Json json{{"schema", json_schema},
@@ -115,7 +121,8 @@ private:
     if (!settings.on)
       out.line("publishing is off");
     else
-      print_status(out, settings, status, missing, begun, complete, level);
+      print_status(out, settings, status, missing, begun, complete, level,
+                   what_ == "status" && is_stopped_process(target));
     if (troubles.lost_turns != 0)
       out.warning(fmt::format("{} calls found another command at work and did nothing", troubles.lost_turns));
     if (troubles.unhandled != 0)
@@ -124,11 +131,14 @@ private:
   }
 
   static void print_status(Output& out, const PublishSettings& settings, const PublishStatus& status,
-                           const Omissions& missing, bool begun, bool complete, PublishLevel level) {
+                           const Omissions& missing, bool begun, bool complete, PublishLevel level,
+                           bool may_follow) {
     out.line("publishing is on: names and unwinding{}{}{}", settings.lines ? ", lines" : "",
              settings.variables ? ", variables" : "", settings.r2r ? ", ReadyToRun code" : "");
     if (!begun) {
-      out.line("nothing is published: no stopped process with a runtime is selected");
+      out.line("{}", may_follow
+                         ? "nothing is published yet: code follows when a command needs it (clr publish)"
+                         : "nothing is published: no stopped process with a runtime is selected");
       return;
     }
     out.line("{} modules, {} pieces of code; the first time took {:.0f} ms, the last {:.0f} ms",

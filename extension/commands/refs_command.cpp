@@ -7,6 +7,7 @@
 #include "extension/commands/command.h"
 #include "extension/commands/heap_text.h"
 #include "extension/commands/parser.h"
+#include "extension/commands/text.h"
 
 #include <fmt/format.h>
 
@@ -94,7 +95,8 @@ private:
     if (!in_only_) {
       const std::size_t found = count(Way::out, object, holders, out);
       if (out.interrupted()) return;
-      out.line("  refers to {} {}", found, found == 1 ? "object" : "objects");
+      out.line("  refers to {} {}{}", found, found == 1 ? "object" : "objects",
+               whole_text_hint(found, type_));
       for_each(Way::out, object, holders, out, [&](const HeapReference& reference) {
         out.line("    {:<24} {:#018x} {}",
                  reference.field.empty() ? fmt::format("+{}", reference.offset.value_or(0)) : reference.field,
@@ -104,7 +106,8 @@ private:
     if (out_only_ || out.interrupted()) return;
     const std::size_t found = count(Way::in, object, holders, out);
     if (out.interrupted()) return;
-    out.line("  {} {} to it", found, found == 1 ? "reference leads" : "references lead");
+    out.line("  {} {} to it{}", found, found == 1 ? "reference leads" : "references lead",
+             whole_text_hint(found, type_));
     for_each(Way::in, object, holders, out, [&](const HeapReference& reference) {
       out.line("    {:#018x} {} {}", reference.from, holders.type_of(reference.from), reference.field);
     });

@@ -23,9 +23,9 @@ public:
     auto* const address = app.add_option(
         "ADDRESS", address_, "An object: what would go with it. Without it, the objects that retain most.");
     app.add_option("-b,--by", by_,
-                   "Rows for objects, for types, for assemblies with the objects of their types, for static "
-                   "fields, or "
-                   "for roots: static fields, handles, and threads with all that they hold.")
+                   "What the rows are: object, the default; type; assembly, with the objects of its types; "
+                   "static, a static field; or root: a static field, a handle, or a thread with all that it "
+                   "holds.")
         ->type_name("WHAT")
         ->check(one_of({"object", "type", "assembly", "static", "root"}))
         ->excludes(address);
@@ -48,8 +48,8 @@ public:
     const HeapWalkOptions options = walk_options(out);
     if (!address_.empty())
       print(retainers.object(evaluate_address(session.target(), address_), options), out);
-    else
-      print(retainers.rows(chosen(), glob_, top_, options), out);
+    else // one more tells whether there are more
+      print(retainers.rows(chosen(), glob_, top_ + 1, options), out);
     for (const std::string& text : session.holders().notes()) out.warning(text);
     for (const std::string& text : session.heap().warnings()) out.warning(text);
   }
@@ -78,7 +78,9 @@ private:
     out.line("  it leads to {} objects, {} bytes, itself included", found.leads_to, found.reachable);
   }
 
-  void print(const std::vector<RetainedRow>& rows, Output& out) const {
+  void print(std::vector<RetainedRow> rows, Output& out) const {
+    const bool more = rows.size() > top_;
+    if (more) rows.resize(top_);
     if (json_) {
       Json json = Json::array();
       for (const RetainedRow& row : rows) json.push_back(to_json(row));
@@ -99,6 +101,7 @@ private:
                row.field.empty() ? "" : " in " + row.field);
     }
     if (rows.empty()) out.line("none{}", whole_text_hint(0, glob_));
+    if (more) out.line("there are more rows: --top N shows N");
   }
 
   std::string address_, by_ = "object", glob_;

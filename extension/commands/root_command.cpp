@@ -23,7 +23,9 @@ class Root final : public CommandRun {
 public:
   explicit Root(CLI::App& app) {
     app.add_option("ADDRESS", address_, "The address of an object.")->required();
-    auto* const all = app.add_flag("-a,--all", all_, "Show a path from every root that leads to the object.");
+    auto* const all = app.add_flag(
+        "-a,--all", all_,
+        fmt::format("Show a path from every root that leads to the object, from {} at most.", most_paths));
     add_count(app, "-p,--paths", most_, {1, most_paths}, "Show paths from so many roots, the shortest first.")
         ->excludes(all);
     add_json(app, json_);
@@ -52,6 +54,8 @@ public:
                  holders.type_of(object));
       else if (!found.left_out.empty())
         out.line("{}", found.left_out);
+      else if (more && most == most_paths)
+        out.line("there are more roots: at most {} are shown", most_paths);
       else if (more)
         out.line("there are more roots: --all shows them, at most {}", most_paths);
     }

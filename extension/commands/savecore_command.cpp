@@ -12,7 +12,7 @@ namespace {
 class SaveCore final : public CommandRun {
 public:
   explicit SaveCore(CLI::App& app) {
-    app.add_option("FILE", path_, "The core to write.")->required();
+    app.add_option("FILE", path_, "The core to write; a file that is there is replaced.")->required();
     app.add_flag("-a,--all-methods", all_methods_, "Keep what a list of all jitted methods needs, too.");
     app.add_flag(
         "--values", values_,

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -73,11 +75,12 @@ public:
   }
 
   void run(Invocation& invocation) override {
-    // First, so that a file that is refused changes nothing.
+    // First all that may be refused, so that nothing is changed then.
     std::shared_ptr<const DescriptorFile> taken;
     if (!descriptor_.empty() && descriptor_ != "none")
       taken = std::make_shared<const DescriptorFile>(read_descriptor_file(descriptor_));
-    if (!log_.empty()) set_log(invocation.debugger);
+    if (publish_.size() > 1 && std::ranges::find(publish_, "none") != publish_.end())
+      throw Error(ErrorKind::invalid_argument, "--publish none goes with no other kind");
     PdbSearch search = invocation.workspace().search();
     if (clear_) search = {};
     PathMap& paths = search.paths;
@@ -89,6 +92,13 @@ public:
       paths.prefixes.emplace_back(map.substr(0, equals), map.substr(equals + 1));
     }
     search.places.insert(search.places.end(), symbols_.begin(), symbols_.end());
+    warn_of_absent("--sysroot", sysroot_, invocation.out);
+    for (const std::string& map : maps_)
+      warn_of_absent("--path-map", map.substr(map.find('=') + 1), invocation.out);
+    for (const std::string& place : symbols_) warn_of_absent("--symbols", place, invocation.out);
+    if (!async_frames_.empty())
+      invocation.workspace().set_async_frames(invocation.debugger, async_frames_ == "on");
+    if (!log_.empty()) set_log(invocation.debugger);
     const bool changes = clear_ || sysroot_option_->count() > 0 || !maps_.empty() || !symbols_.empty();
     invocation.out.line("sysroot: {}", paths.sysroot.empty() ? "(none)" : paths.sysroot);
     for (const auto& [from, to] : paths.prefixes) invocation.out.line("path map: {} -> {}", from, to);
@@ -101,14 +111,19 @@ public:
     if (!properties_.empty()) set_steps_over_properties(invocation.debugger, properties_ == "on");
     invocation.out.line("step over properties: {}",
                         steps_over_properties(invocation.debugger) ? "on" : "off");
-    if (!async_frames_.empty())
-      invocation.workspace().set_async_frames(invocation.debugger, async_frames_ == "on");
     invocation.out.line("async frames: {}", invocation.workspace().async_frames() ? "on" : "off");
     const std::string log = debug_log().path();
     invocation.out.line("log: {}", log.empty() ? "off" : log);
   }
 
 private:
+  // It may come to be there later, so it is taken all the same. LLDB leaves ~ as it is.
+  static void warn_of_absent(std::string_view option, const std::string& path, Output& out) {
+    std::error_code unknown;
+    if (!path.empty() && !std::filesystem::exists(path, unknown) && !unknown)
+      out.warning(fmt::format("{}: there is no {}", option, path));
+  }
+
   void set_log(lldb::SBDebugger& debugger) const {
     if (log_ == "off") return debug_log().close();
     debug_log().open(log_);

@@ -157,7 +157,7 @@ CommandSpec source_command() {
   return {"source",
           nullptr,
           "Show the source of a method, or around an address of managed code.",
-          "clr source -c 10 $pc",
+          "clr source -c 10",
           "shows the selected frame's line with 10 lines before and after it.",
           [](CLI::App& app) -> std::unique_ptr<CommandRun> { return std::make_unique<Source>(app); }};
 }

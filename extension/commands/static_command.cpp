@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace clr::lldb_plugin {
@@ -55,17 +56,24 @@ public:
     }
     for (const std::string& note : notes) out.warning(note);
     if (!any && !json_)
-      out.error(
-          fmt::format("no loaded type has a static field {}; constants have no place in memory", name_));
+      out.error(fmt::format("no loaded type has a static field {}; constants have no place in memory{}",
+                            name_,
+                            search.threads.empty() ? ", and the runtime does not know the selected thread, "
+                                                     "whose [ThreadStatic] fields are shown"
+                                                   : ""));
   }
 
 private:
   std::vector<StaticsThread> chosen(Session& session) const {
     lldb::SBProcess process = session.target().GetProcess();
     std::vector<StaticsThread> found;
+    const bool all = std::ranges::find(threads_, "all") != threads_.end();
     for (lldb::SBThread& thread : choose_threads(process, threads_))
       if (const RuntimeThread* known = session.stacks().thread_of(thread.GetThreadID()))
         found.push_back({.os_id = thread.GetThreadID(), .address = known->address});
+      else if (!threads_.empty() && !all)
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("the runtime does not know thread #{}", thread.GetIndexID()));
     return found;
   }
 

@@ -2,6 +2,7 @@
 #include "core/runtime/presence.h"
 #include "extension/breakpoints/managed_steps.h"
 #include "extension/commands/command.h"
+#include "extension/lldb/core_file.h"
 #include "extension/lldb/own_command.h"
 #include "extension/lldb/short_run.h"
 #include "extension/lldb/step_settings.h"
@@ -188,7 +189,9 @@ public:
   void run(Invocation& invocation) override {
     require_runtime(invocation.session().runtime());
     lldb::SBTarget target = invocation.debugger.GetSelectedTarget();
-    lldb::SBThread thread = target.GetProcess().GetSelectedThread();
+    lldb::SBProcess stopped = target.GetProcess();
+    if (is_core(stopped)) throw Error(ErrorKind::invalid_argument, "a core does not run: there are no steps");
+    lldb::SBThread thread = stopped.GetSelectedThread();
     if (!thread.IsValid()) throw Error(ErrorKind::invalid_argument, "no thread is selected");
     const std::shared_ptr<DebuggedProcess> process = invocation.process(target);
     process->publishing().update();

@@ -17,7 +17,9 @@ namespace {
 class Strings final : public CommandRun {
 public:
   explicit Strings(CLI::App& app) {
-    app.add_option("-m,--match", query_.match, "Strings whose whole text matches this pattern, with * and ?.")
+    app.add_option("-m,--match", query_.match,
+                   "Strings whose whole text matches this pattern, with * and ?; of a text of more than 256 "
+                   "characters the first 256 are compared.")
         ->type_name("GLOB");
     app.add_flag("-d,--duplicates", duplicates_, "Show each text that several strings have, once.");
     add_count(app, "--min", query_.least_bytes, {0, ~std::uint64_t{0}}, "Strings of so many bytes or more.");
@@ -62,8 +64,11 @@ private:
   }
 
   void show_duplicates(Session& session, Output& out) const {
-    const DuplicateStrings found =
-        find_duplicates(session.runtime(), session.heap(), query_, top_, [&] { return !out.interrupted(); });
+    // One more tells whether there are more.
+    DuplicateStrings found = find_duplicates(session.runtime(), session.heap(), query_,
+                                             top_ == 0 ? 0 : top_ + 1, [&] { return !out.interrupted(); });
+    const bool more_rows = top_ != 0 && found.rows.size() > top_;
+    if (more_rows) found.rows.resize(top_);
     if (json_) {
       JsonList list([&](std::string_view text) { out.write(text); });
       for (const HeapString& string : found.rows) {
@@ -79,6 +84,7 @@ private:
         out.line("{:>11} {:>15} {:>9} \"{}\"{}", string.count, string.bytes, string.length, string.text,
                  more(string));
       }
+      if (more_rows) out.line("there are more rows: --top N shows N");
       out.line("{} of {}", count_text(found.strings, "string"), count_text(found.texts, "different text"));
     }
     if (found.interrupted) out.warning("the counts are of the part of the heap that was looked at");

@@ -30,8 +30,8 @@ public:
            "FILE", file_,
            "A file of lines ADDRESS [COUNT [SECONDS]]; seconds count from the start of an added trace.")
         ->required();
-    add_count(app, "-t,--top", top_, {1, max_top}, "Print the N largest rows only.");
-    app.add_flag("-e,--each", each_, "Print the symbol of each line instead of the report.");
+    auto* const top = add_count(app, "-t,--top", top_, {1, max_top}, "Print the N largest rows only.");
+    app.add_flag("-e,--each", each_, "Print the symbol of each line instead of the report.")->excludes(top);
     add_json(app, json_);
   }
 

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace clr::lldb_plugin {
 
@@ -36,7 +37,7 @@ public:
     remove_->add_option("FILE", files_, "A file as `clr symbols list` shows it; all by default.");
     save_ = app.add_subcommand("save",
                                "Write the managed code of the process, or a file in use, as a .sym table.");
-    save_->add_option("FILE", saved_, "The table to write.")->required();
+    save_->add_option("FILE", saved_, "The table to write; a file that is there is replaced.")->required();
     save_->add_option("--from", from_, "Write the content of this file in use.")->type_name("FILE");
   }
 
@@ -62,18 +63,31 @@ private:
             ErrorKind::invalid_argument,
             fmt::format("--base takes an address as a number, such as 0x7f0000000000, not '{}'", base_));
     }
+    std::vector<std::pair<std::string, std::vector<std::string>>> told; // lines, and warnings to each
+    bool traces = false;
     for (const std::string& path : files_) {
       std::vector<std::string> warnings;
       AddedSymbolFile file = open_symbol_file(path, process_, warnings, [&](std::uint64_t, std::uint64_t) {
         return !invocation.out.interrupted();
       });
+      if (base && file.symbols->space() == SymbolSpace::process)
+        throw Error(ErrorKind::invalid_argument,
+                    fmt::format("--base is for a table of RVAs, and {} has addresses of the process", path));
+      traces = traces || file.kind == SymbolFileKind::nettrace;
       file.base = base;
       std::erase_if(all, [&](const AddedSymbolFile& known) { return known.path == path; });
-      invocation.out.line("{}: {}, {} entries", path, to_string(file.kind), file.symbols->size());
-      for (const std::string& warning : warnings) invocation.out.warning(warning);
+      told.emplace_back(fmt::format("{}: {}, {} entries", path, to_string(file.kind), file.symbols->size()),
+                        std::move(warnings));
       all.push_back(std::move(file));
     }
+    if (process_ && !traces)
+      throw Error(ErrorKind::invalid_argument, "--process is for a trace (.nettrace), and no FILE is one");
+    // Told when it is done: where one file is refused, none is used.
     invocation.workspace().set_symbol_files(std::move(all));
+    for (const auto& [line, warnings] : told) {
+      invocation.out.line("{}", line);
+      for (const std::string& warning : warnings) invocation.out.warning(warning);
+    }
   }
 
   // How the files apply to the selected process; null, with the reason, when it cannot be read.

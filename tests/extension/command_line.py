@@ -138,6 +138,13 @@ NUMBERS = {
     "clrbt -m --native": "--managed and --native cannot be used together", "clr savecore": "FILE is missing; the syntax is: clr savecore", "clr report --force": "FILE is missing; the syntax is: clr report",
     "clr symbols": "clr symbols takes one of add, list, remove, save", "clr symbols list x": "there is no place for 'x'", "clr break x list": "WHERE 'x' goes with no action",
     "clr help x": "'x' is not one of alloc, analyze, arrays, async", "clr perfmap --references a b c --r2r x": "there is no place for 'c'",
+    # Options that would have no effect.
+    "clr async --faulted -w 0x10": "cannot be used together",
+    "clr symbolize x --each --top 3": "cannot be used together", "clr pe --nested 0x10": "cannot be used together",
+    "clr u --any --no-lines": "cannot be used together", "clrbt -m -r": "cannot be used together", "clrbt --native -r": "cannot be used together",
+    "clr perfmap --references a": "--references is possible only with --r2r", "clr break -e list": "the options of a new breakpoint go with no action", "clr break -o delete 1": "the options of a new breakpoint go with no action",
+    "clr settings --publish none,lines": "--publish none goes with no other kind", "clr publish update --json": "update prints nothing", "clr publish --wait off": "--wait does not go with off",
+    "clr step": "a core does not run",
 }
 
 
