@@ -28,6 +28,7 @@ RowStream::Producer analysis_rows() {
                                if (!async) {
                                  async.emplace(locks.objects());
                                  async->set_threads(thread_tops(inspection));
+                                 async->set_stacks(inspection.stacks());
                                }
                                return *async;
                              },

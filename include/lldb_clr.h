@@ -6,7 +6,7 @@
  *
  * Rules for all functions:
  *  - A `clr_error` belongs to the caller and may be null. A call that fails fills it in and returns null or
- * -1; a call that succeeds sets its status to CLR_OK. No exception leaves a function.
+ * -1 (clr_publish: 0); a call that succeeds sets its status to CLR_OK. No exception leaves a function.
  *  - Handles are made and freed by pairs of functions: clr_open_* / clr_close, a query / clr_rows_close,
  *    clr_symbolize / clr_symbols_close, clr_heap_table / clr_table_close. Null may be closed. A query keeps
  * its process open, so the order of closing does not matter.
@@ -88,7 +88,8 @@ CLR_API int clr_debugger_known(uint64_t debugger);
 
 CLR_API void clr_close(clr_runtime* runtime);
 
-/* 1 while the process is at the stop at which it was opened; always 1 for a core file. Cost: no reads. */
+/* 1 while the process is at the stop at which it was opened; always 1 for a core file. Also 0 while another
+ * command is at work on the process. Cost: no reads. */
 CLR_API int clr_is_current(clr_runtime* runtime);
 
 /* Gives LLDB's own commands and API all managed code of the process, as `clr publish --wait` does, and
@@ -115,8 +116,8 @@ CLR_API clr_rows* clr_query_methods(clr_runtime* runtime, const char* pattern, u
 /* The "modules" of `clr info --json`. */
 CLR_API clr_rows* clr_query_modules(clr_runtime* runtime, clr_error* error);
 /* The threads of the process in the order of its debugger or core, then those that only the runtime knows:
- * rows of `clr threads --json` with "selected"; fields that the runtime does not know are absent. End:
- * {"problems": [text...]}. */
+ * rows of `clr threads --json` with "selected" and without "waits_for", which clr_query_waits tells; fields
+ * that the runtime does not know are absent. End: {"problems": [text...]}. */
 CLR_API clr_rows* clr_query_threads(clr_runtime* runtime, clr_error* error);
 
 #define CLR_FRAMES_RUNTIME 1u   /* the runtime's explicit Frames as rows too */
@@ -130,8 +131,9 @@ CLR_API clr_rows* clr_query_frames(clr_runtime* runtime, uint64_t os_id, size_t 
 /* The exception at `object` and all its inner ones, each before those within it: the "exceptions" of
  * `clr pe --json`. */
 CLR_API clr_rows* clr_query_exception(clr_runtime* runtime, uint64_t object, clr_error* error);
-/* One row: `clr object --json` of the object at `object`, with at most `items` of its elements. `path` leads
- * from there to a field or element, as in `clr object`; null or "" for the object itself. */
+/* One row: `clr object --json` of the object at `object`, with at most `items` of its elements, 1,000,000
+ * at most. `path` leads from there to a field or element, as in `clr object`; null or "" for the object
+ * itself. */
 CLR_API clr_rows* clr_query_object(clr_runtime* runtime, uint64_t object, const char* path, size_t items,
                                    clr_error* error);
 /* The static fields whose names, or those of whose types, match `pattern` (* and ?): elements of
@@ -170,7 +172,8 @@ CLR_API clr_rows* clr_query_objects_where(clr_runtime* runtime, const char* patt
 CLR_API clr_rows* clr_query_reached_types(clr_runtime* runtime, const char* pattern, int part, int live,
                                           clr_error* error);
 /* The strings of `least_bytes` and more whose texts match `match` (* and ?; NULL: all): elements of `clr
- * strings --json`. End: {"problems": [text...]}. The heap is walked while rows are requested. */
+ * strings --json`. Of a text of more than 256 UTF-16 code units the first 256 are compared. End: {"problems":
+ * [text...]}. The heap is walked while rows are requested. */
 CLR_API clr_rows* clr_query_strings(clr_runtime* runtime, const char* match, uint64_t least_bytes,
                                     clr_error* error);
 /* The texts that several of these strings have, at most `most` (0: all), those first that take most bytes:
@@ -213,7 +216,8 @@ CLR_API clr_rows* clr_query_retained(clr_runtime* runtime, uint64_t object, clr_
 #define CLR_RETAINED_BY_STATIC 3
 #define CLR_RETAINED_BY_ROOT 4 /* static fields, handles, and threads with all that they hold */
 /* At most `most` of these, those first that retain most: rows of `clr retained --json`. `pattern` (* and ?;
- * null: all) is compared with the names of types, of assemblies, or of static fields. End as above. */
+ * null: all) is compared with the names of types, of assemblies, of static fields, or of roots. End as
+ * above. */
 CLR_API clr_rows* clr_query_retainers(clr_runtime* runtime, int by, const char* pattern, size_t most,
                                       clr_error* error);
 /* Writes a .gcdump to `path`, with `live` only of objects that a root reaches; a file that is there is
@@ -236,8 +240,8 @@ CLR_API clr_rows* clr_query_async(clr_runtime* runtime, clr_error* error);
 CLR_API clr_rows* clr_query_locks(clr_runtime* runtime, clr_error* error);
 /* Threads and tasks that wait for each other: elements of `clr deadlocks --json`. End and cost as above. */
 CLR_API clr_rows* clr_query_deadlocks(clr_runtime* runtime, clr_error* error);
-/* What each thread waits for, by its stack, without a walk over the heap: {"os_id", "waits_for" (as in
- * `clr threads --json`; null for a thread that runs)}. End as above. */
+/* What each thread waits for: {"os_id", "waits_for" (as in `clr threads --json`; null for a thread that
+ * runs)}. The stacks tell it; where they do not, the heap is walked. End as above. */
 CLR_API clr_rows* clr_query_waits(clr_runtime* runtime, clr_error* error);
 /* The versions of the method at `method_desc` that the runtime keeps, newest first: {"node", "start" (null
  * while it is not compiled), "tier", "active", "il_version"}. The default version has no node and is not

@@ -50,7 +50,7 @@ class Interrupted(Error):
 
 
 class FileError(Error, OSError):
-    """A file of this host cannot be read or written, or is no core."""
+    """A file of this host cannot be read or written."""
 
 
 class LibraryError(Error):

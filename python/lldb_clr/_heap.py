@@ -138,16 +138,17 @@ class Heap:
         return (HeapObject.of(row, self._reader) for row in rows)
 
     def strings(self, match: Optional[str] = None, least: int = 0) -> Iterator[HeapString]:
-        """The strings of ``least`` bytes and more whose whole texts match ``match`` (* and ?), by ascending address, found while they are iterated."""
-        return (HeapString.of(row) for row in self._reader._query("clr_query_strings", _text(match), _count(least)))
+        """The strings of ``least`` bytes and more whose whole texts match ``match`` (* and ?), by ascending address, found while they are iterated. Of a text of
+        more than 256 UTF-16 code units the first 256 are compared."""
+        return (HeapString.of(row) for row in self._reader._query("clr_query_strings", _text(match), count_of(least)))
 
     def duplicates(self, match: Optional[str] = None, least: int = 0, most: int = 0) -> List[HeapString]:
         """The texts that several strings have, those first that take most bytes; at most ``most`` of them, 0: all."""
-        return list(map(HeapString.of, self._reader._query("clr_query_duplicate_strings", _text(match), _count(least), _count(most))))
+        return list(map(HeapString.of, self._reader._query("clr_query_duplicate_strings", _text(match), count_of(least), count_of(most))))
 
     def arrays(self, type: Optional[str] = None, generation: Optional[Generation] = None, sparse: bool = False, least: int = 0, most: int = 20) -> List[HeapArray]:
         """The largest arrays of ``least`` bytes and more, or with ``sparse`` those that have most bytes in empty elements; at most ``most``, 0: all."""
-        rows = self._reader._query("clr_query_arrays", _text(type), _part(generation), 1 if sparse else 0, _count(least), _count(most))
+        rows = self._reader._query("clr_query_arrays", _text(type), _part(generation), 1 if sparse else 0, count_of(least), count_of(most))
         return list(map(HeapArray.of, rows))
 
     def handles(self) -> List[Handle]:
@@ -178,7 +179,7 @@ class Heap:
         return self._reader._table()
 
     def retained(self, by: str = "object", pattern: Optional[str] = None, most: int = 20) -> List[Retained]:
-        """The objects (or by="type", "assembly", "static", "root" those) that retain most. ``pattern`` is compared with the names of types, assemblies or fields."""
+        """The objects (or by="type", "assembly", "static", "root" those) that retain most. ``pattern`` is compared with the names of types, assemblies, fields or roots."""
         if by not in _BY or most < 1:
             raise UsageError(f"by is one of {', '.join(_BY)}, and most at least 1")
         return list(map(Retained.of, self._reader._query("clr_query_retainers", _BY.index(by), _text(pattern), most)))
@@ -203,7 +204,7 @@ class Heap:
         return tuple(HeapSegment.of(segment, heap["index"]) for heap in row["heaps"] for segment in heap["segments"])
 
 
-def _count(number: int) -> int:
+def count_of(number: int) -> int:
     if not 0 <= number < 1 << 64:
         raise UsageError(f"{number} is no count")
     return number

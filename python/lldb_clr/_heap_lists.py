@@ -149,13 +149,14 @@ class Verification:
     objects: int
     references: int
     stray_references: int
-    """References that lead to no object. ``strays`` are the first of them: (object, offset, value)."""
+    """References that lead to no object. ``strays`` are the first 1,000 of them: (object, offset, value)."""
     strays: Tuple[Tuple[int, int, int], ...]
     gaps: Tuple[Tuple[int, int, str], ...]
     """(address, bytes, why) of memory without objects."""
     stray_handles: Tuple[Tuple[int, int], ...]
-    """(handle, value) of handles that refer to no object."""
+    """(handle, value) of handles that refer to no object, the first 1,000."""
     stray_finalizable: Tuple[int, ...]
+    """Entries of the finalizer queue that are no objects with finalizers, the first 1,000."""
 
     @classmethod
     def of(cls, json: Json) -> Verification:

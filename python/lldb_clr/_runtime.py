@@ -15,7 +15,7 @@ from ._errors import UsageError
 from ._frames import ManagedException
 from ._gc import GcInfo
 from ._objects import Object, Static, Value
-from ._heap import Heap
+from ._heap import Heap, count_of
 from ._holders import HeapRoot
 from ._analysis import Analysis
 from ._async import Task
@@ -129,6 +129,9 @@ class Runtime:
     def _one(self, function: str, *arguments: Any) -> Json:
         return next(iter(self._query(function, *arguments)))
 
+    def _number(self, address: Any) -> int:
+        return _lldb.number_of_address(address, self._target)
+
     @property
     def info(self) -> Info:
         """Version, contracts, counts, modules, where memory came from. The first time reads every nibble map: a second on a large process."""
@@ -139,7 +142,7 @@ class Runtime:
     def method_at(self, address: Any) -> Union[Method, Miss]:
         """Which method owns an address, or why none does. Takes a number, an SBFrame (its pc; of a calling frame the call before it), an SBAddress.
         Raises Fault when memory that the answer needs is missing or corrupt."""
-        at = _lldb.number_of_address(address, self._target)
+        at = self._number(address)
         owner = owner_of(self._one("clr_query_address", at), self, at)
         if isinstance(owner, Exception):
             raise owner
@@ -172,11 +175,11 @@ class Runtime:
     def backtrace(self, os_id: int, limit: int = 0, runtime_frames: bool = True, lines: bool = True, registers: bool = False) -> Backtrace:
         """The stack of the thread with this kernel id: Thread.backtrace."""
         flags = (_RUNTIME_FRAMES if runtime_frames else 0) | (_LINES if lines else 0) | (_REGISTERS if registers else 0)
-        return Backtrace(self._query("clr_query_frames", os_id, limit, flags), self)
+        return Backtrace(self._query("clr_query_frames", os_id, count_of(limit), flags), self)
 
     def exception(self, address: int) -> ManagedException:
         """The exception object at an address, with its inner ones. Raises Fault when it cannot be read or is no exception."""
-        rows = {int(row["address"], 16): row for row in self._query("clr_query_exception", address)}
+        rows = {int(row["address"], 16): row for row in self._query("clr_query_exception", self._number(address))}
         if not rows:
             raise UsageError(f"there is no exception at {address:#x}")
         # Those within an exception are made before it; one may stand in several, and in damaged memory within itself.
@@ -198,9 +201,9 @@ class Runtime:
         return made[outermost]
 
     def object(self, address: int, path: str = "", items: int = 100) -> Union[Object, Value]:
-        """The object at an address with its fields and at most ``items`` elements; with a path (".Items[3].Name") what it leads to. Raises Fault when no object
-        is there, UsageError when the path leads nowhere."""
-        row = self._one("clr_query_object", address, path.encode(), items)
+        """The object at an address with its fields and at most ``items`` elements, never more than 1,000,000; with a path (".Items[3].Name") what it leads to.
+        Raises Fault when no object is there, UsageError when the path leads nowhere."""
+        row = self._one("clr_query_object", self._number(address), path.encode(), count_of(items))
         return Object.of(row, self) if "address" in row else Value.of(row)
 
     def statics(self, pattern: str, thread: int = 0) -> List[Static]:
@@ -210,11 +213,11 @@ class Runtime:
 
     def unwind_info(self, address: int) -> UnwindInfo:
         """Unwind data of managed or native code at an address. Raises UsageError when there is none, Fault."""
-        return UnwindInfo.of(self._one("clr_query_unwind", address))
+        return UnwindInfo.of(self._one("clr_query_unwind", self._number(address)))
 
     def gc_info(self, address: int) -> GcInfo:
         """What the garbage collector knows of the body of managed code at an address. Raises UsageError when it is no managed code, Fault."""
-        return GcInfo.of(self._one("clr_query_gc_info", address))
+        return GcInfo.of(self._one("clr_query_gc_info", self._number(address)))
 
     @overload
     def roots(self) -> List[HeapRoot]: ...
@@ -266,7 +269,7 @@ class Runtime:
     def code_versions(self, method_desc: int) -> Tuple[CodeVersion, ...]:
         """Versions of the method of a MethodDesc beside its default one, newest first. Raises Fault when it is no MethodDesc."""
         return tuple(CodeVersion(int(row["node"], 16), number(row["start"]), row["tier"], row["active"], row["il_version"])
-                     for row in self._query("clr_query_versions", method_desc))
+                     for row in self._query("clr_query_versions", self._number(method_desc)))
 
     def symbolize(self, addresses: Iterable[int], lines: bool = False) -> Iterator[Symbol]:
         """A Symbol for each address, in order, taken 131,072 at a time; ``lines`` adds source lines. Misses and faults are values here. Much faster than
@@ -324,6 +327,11 @@ def _sources(places: bytes, files: List[str]) -> Iterator[Optional[Source]]:
         yield known[key]
 
 
+def _paths(given: Union[str, "os.PathLike[str]", Sequence[str]]) -> List[str]:
+    """One path alone is a list of it, not of its letters."""
+    return [os.fspath(given)] if isinstance(given, (str, os.PathLike)) else [os.fspath(path) for path in given]
+
+
 def open_core(path: Union[str, os.PathLike[str]], *, sysroot: Optional[str] = None, path_map: Optional[Mapping[str, str]] = None,
               directories: Sequence[str] = (), symbols: Sequence[str] = (), symbol_files: Sequence[str] = ()) -> Runtime:
     """The runtime of an ELF core file, without LLDB. ``sysroot``, ``path_map`` (target's folder -> this host's) and ``directories`` say where the target's files
@@ -331,7 +339,7 @@ def open_core(path: Union[str, os.PathLike[str]], *, sysroot: Optional[str] = No
     Raises FileError when the file cannot be read, Fault when it is no core."""
     if sys.version_info < (3, 9):
         raise UsageError("Python 3.9 or newer is needed")
-    options: Json = {"directories": list(directories), "symbols": list(symbols), "symbol_files": list(symbol_files), "path_map": list((path_map or {}).items())}
+    options: Json = {"directories": _paths(directories), "symbols": _paths(symbols), "symbol_files": _paths(symbol_files), "path_map": list((path_map or {}).items())}
     if sysroot is not None:
         options["sysroot"] = sysroot
     library = load_once(find_library(CORE_LIBRARY))

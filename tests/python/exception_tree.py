@@ -7,6 +7,7 @@ class Rows(Runtime):
 
     def __init__(self, rows):
         self.rows = rows
+        self._target = None
 
     def _query(self, *_):
         return iter(self.rows)
