@@ -85,8 +85,16 @@ std::string ByteRange::c_string(std::uint64_t at, std::size_t limit) const {
 
 std::vector<std::byte> ByteRange::bytes(std::uint64_t at, std::size_t size) const {
   check(at, size);
-  std::vector<std::byte> result(size);
-  read(at, result);
+  // Bytes are zeroed and read piece by piece: where memory is missing at their beginning, a size that lies
+  // costs no time and no room.
+  constexpr std::size_t piece = 1u << 20;
+  std::vector<std::byte> result;
+  result.reserve(size);
+  while (result.size() < size) {
+    const std::size_t begin = result.size();
+    result.resize(begin + std::min(piece, size - begin));
+    read(at + begin, std::span(result).subspan(begin));
+  }
   return result;
 }
 

@@ -126,3 +126,17 @@ TEST_CASE("missing memory is a fault at its first byte") {
   CHECK(fault_address([&] { range.u32(8); }, ErrorKind::memory_missing) == base + 10);
   CHECK(fault_address([&] { range.c_string(0, 50); }, ErrorKind::memory_missing) == base + 10);
 }
+
+TEST_CASE("bytes of a size that lies are not made before memory is found to be missing", "[byte_range]") {
+  struct Missing final : MemoryReader {
+    std::size_t asked = 0;
+    std::size_t read_some(Address, std::span<std::byte> out) override {
+      asked = std::max(asked, out.size());
+      return 0;
+    }
+  } memory;
+  constexpr std::size_t size = std::size_t{1} << 26;
+  CHECK_THROWS_AS(ByteRange(memory, 0x1000, size).bytes(0, size), Error);
+  CHECK(memory.asked != 0);
+  CHECK(memory.asked <= size / 64);
+}
