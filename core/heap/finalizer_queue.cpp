@@ -1,5 +1,6 @@
 #include "core/heap/finalizer_queue.h"
 
+#include "core/memory/count_text.h"
 #include "core/memory/memory_range.h"
 
 #include <fmt/format.h>
@@ -66,8 +67,7 @@ private:
       if (room == 0) {
         const std::uint64_t left = (end - at) / width_;
         add_problem(queue_.problems, fmt::format("{} of a part of a finalizer queue {} left out",
-                                                 left == 1 ? "1 object" : fmt::format("{} objects", left),
-                                                 left == 1 ? "is" : "are"));
+                                                 count_text(left, "object"), left == 1 ? "is" : "are"));
         return;
       }
       const std::uint64_t left = (end - at) / width_;

@@ -4,6 +4,7 @@
 #include "core/execution/hot_cold_map.h"
 #include "core/execution/runtime_functions.h"
 #include "core/isa/architecture.h"
+#include "core/memory/count_text.h"
 #include "core/memory/cpu_table.h"
 #include "core/memory/loaded_file.h"
 #include "core/memory/pe_layout.h"
@@ -65,15 +66,11 @@ public:
     cold_parts_.emplace(target_, cold_map, cold_values, count_);
     for (const R2REntry& entry : methods_->entries()) add(entry);
     if (methods_->damaged() != 0)
-      map_.problems.push_back(methods_->damaged() == 1
-                                  ? "1 entry of its tables is damaged"
-                                  : fmt::format("{} entries of its tables are damaged", methods_->damaged()));
-    report(unnamed_, unnamed_ == 1 ? "method is named by its token" : "methods are named by their token",
-           why_unnamed_);
-    report(unsized_,
-           unsized_ == 1 ? "method is left out: how long it is is not known"
-                         : "methods are left out: how long they are is not known",
-           why_unsized_);
+      map_.problems.push_back(count_text(methods_->damaged(), "entry of its tables is damaged",
+                                         "entries of its tables are damaged"));
+    report(unnamed_, "method is named by its token", "methods are named by their token", why_unnamed_);
+    report(unsized_, "method is left out: how long it is is not known",
+           "methods are left out: how long they are is not known", why_unsized_);
     std::sort(map_.rows.begin(), map_.rows.end(),
               [](const symbols::MapRow& a, const symbols::MapRow& b) { return a.start < b.start; });
     return std::move(map_);
@@ -163,8 +160,8 @@ private:
     }
   }
 
-  void report(std::size_t count, std::string_view what, const std::string& why) {
-    if (count != 0) map_.problems.push_back(fmt::format("{} {} ({})", count, what, why));
+  void report(std::size_t count, std::string_view one, std::string_view many, const std::string& why) {
+    if (count != 0) map_.problems.push_back(fmt::format("{} ({})", count_text(count, one, many), why));
   }
 
   const PeImage& image_;

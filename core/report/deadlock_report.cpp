@@ -1,7 +1,7 @@
 #include "core/report/deadlock_report.h"
 
+#include "core/memory/count_text.h"
 #include "core/memory/utf8.h"
-#include "core/report/count_text.h"
 #include "core/report/json_values.h"
 
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 #include "core/report/exception_report.h"
 
+#include "core/memory/count_text.h"
 #include "core/objects/instance_reader.h"
-#include "core/report/count_text.h"
 #include "core/report/json.h"
 #include "core/report/json_writer.h"
 

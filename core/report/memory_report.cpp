@@ -1,7 +1,7 @@
 #include "core/report/memory_report.h"
 
+#include "core/memory/count_text.h"
 #include "core/report/core_origin.h"
-#include "core/report/count_text.h"
 #include "core/runtime/core_session.h"
 
 #include <fmt/format.h>

@@ -1,10 +1,10 @@
 #include "core/report/save_core.h"
 
+#include "core/memory/count_text.h"
 #include "core/memory/recording_reader.h"
 #include "core/metadata/recorded_pdbs.h"
 #include "core/objects/inspected_object.h"
 #include "core/report/core_origin.h"
-#include "core/report/count_text.h"
 #include "core/report/exception_report.h"
 #include "core/report/memory_use.h"
 #include "core/runtime/async_report.h"

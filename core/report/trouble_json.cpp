@@ -1,5 +1,7 @@
 #include "core/report/trouble_report.h"
 
+#include "core/memory/count_text.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -32,8 +34,7 @@ std::string text_of(const SecondLook& look) {
   bool one = false; // the last part is of one
   const auto add = [&](const StopChange::Count& count, std::string_view who, std::string_view did) {
     if (count.all() == 0) return;
-    parts.push_back(
-        fmt::format("{} of {} {}{} {}", count.stood, count.all(), who, count.all() == 1 ? "" : "s", did));
+    parts.push_back(fmt::format("{} of {} {}", count.stood, count_text(count.all(), who), did));
     one = count.stood == 1;
   };
   add(change.chains, "async call", "that waited");

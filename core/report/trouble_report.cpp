@@ -1,6 +1,6 @@
 #include "core/report/trouble_report.h"
 
-#include "core/report/count_text.h"
+#include "core/memory/count_text.h"
 #include "core/report/deadlock_report.h"
 
 #include <fmt/format.h>
@@ -89,9 +89,7 @@ private:
     return module != nullptr && module->path.ends_with("/libcoreclr.so");
   }
 
-  static std::string threads(std::size_t count) {
-    return count == 1 ? "1 thread" : fmt::format("{} threads", count);
-  }
+  static std::string threads(std::size_t count) { return count_text(count, "thread"); }
 
   static std::string parked_text(const ThreadUses& uses) {
     const std::string_view end = uses.parked.size() == 1 ? "s" : "";
@@ -182,7 +180,7 @@ private:
         return !task.observed && task.exception_type == out_of_memory_type;
       });
       if (count == 0) return near_limit(options);
-      return fmt::format("{} task{} failed with an OutOfMemoryException", count, count == 1 ? "" : "s");
+      return count_text(static_cast<std::uint64_t>(count), "task") + " failed with an OutOfMemoryException";
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) throw;
       report_.missing.push_back(fmt::format("whether memory is scarce: {}", error.what()));
@@ -254,7 +252,7 @@ private:
       }
       const auto& [texts, group] = sorted[i];
       const std::string who =
-          group.count == 1 ? locks_.thread_text(group.first->os_id) : fmt::format("{} threads", group.count);
+          group.count == 1 ? locks_.thread_text(group.first->os_id) : threads(group.count);
       tell(fmt::format("{} {}{} in {}{}", who, verb, group.count == 1 ? "s" : "", texts.first,
                        texts.second.empty() ? "" : fmt::format(": {}", texts.second)));
       if (i == 0) first = {report_.evidence.back(), group.count};

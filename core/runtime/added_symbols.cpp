@@ -1,6 +1,7 @@
 #include "core/runtime/added_symbols.h"
 
 #include "core/images/r2r_map.h"
+#include "core/memory/count_text.h"
 #include "core/memory/file_bytes.h"
 #include "core/memory/path_map.h"
 #include "core/memory/text_encoding.h"
@@ -75,7 +76,7 @@ void warn_of(std::vector<std::string>& warnings, const symbols::Malformed& malfo
 void warn_of(std::vector<std::string>& warnings, const SymbolTableBuilder::Dropped& dropped) {
   const auto add = [&](std::size_t count, std::string_view why) {
     if (count != 0)
-      warnings.push_back(fmt::format("{} {} left out: {}", count, count == 1 ? "entry" : "entries", why));
+      warnings.push_back(fmt::format("{} left out: {}", count_text(count, "entry", "entries"), why));
   };
   add(dropped.empty, "of size 0");
   add(dropped.oversize, "larger than any code");

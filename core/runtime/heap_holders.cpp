@@ -1,5 +1,7 @@
 #include "core/runtime/heap_holders.h"
 
+#include "core/memory/count_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -119,8 +121,8 @@ HeapGraph& HeapHolders::graph(const HeapWalkOptions& options) {
     graph_ = std::move(made);
     if (const ReferenceMaps::Faults faults = maps_.faults(); faults.types != 0)
       note(fmt::format("the references of objects of {} are not known{}: {}",
-                       faults.types == 1 ? "1 type" : fmt::format("{} types", faults.types),
-                       faults.types == 1 ? "" : ", the first", faults.first));
+                       count_text(faults.types, "type"), faults.types == 1 ? "" : ", the first",
+                       faults.first));
   }
   return *graph_;
 }

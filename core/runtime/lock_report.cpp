@@ -1,5 +1,6 @@
 #include "core/runtime/lock_report.h"
 
+#include "core/memory/count_text.h"
 #include "core/objects/object_reader.h"
 #include "core/waits/deadlock_tasks.h"
 #include "core/waits/method_il.h"
@@ -96,9 +97,7 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
     if (stack.gaps && ++torn == 1) why = walk.notes.front();
     stacks.push_back(std::move(stack));
   }
-  const auto who = [](std::size_t count) {
-    return count == 1 ? std::string("1 thread") : fmt::format("{} threads", count);
-  };
+  const auto who = [](std::size_t count) { return count_text(count, "thread"); };
   const auto wait = [](std::size_t count) { return count == 1 ? "it waits" : "they wait"; };
   if (torn != 0)
     note(fmt::format("frames of {} may be missing, and with them what {} for; {}because: {}", who(torn),

@@ -1,5 +1,7 @@
 #include "core/runtime/runtime_parts.h"
 
+#include "core/memory/count_text.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 #include <set>
@@ -84,8 +86,8 @@ void Runtime::count_code(RuntimeInfo& info) {
     }
   }
   if (unread != 0)
-    info.problems.push_back(fmt::format("R2R functions of {} {} not counted: {}{}", unread,
-                                        unread == 1 ? "image are" : "images are", fault,
+    info.problems.push_back(fmt::format("R2R functions of {} are not counted: {}{}",
+                                        count_text(unread, "image"), fault,
                                         unread == 1 ? "" : ", and so on"));
   info.code_heaps = heaps.size();
   if (functions != 0 || unread == 0) info.r2r_functions = functions; // none read: not known
@@ -124,8 +126,8 @@ RuntimeInfo Runtime::info() {
   attempt([&] {
     const std::size_t holes = modules_of_app_domain(parts_->target).holes;
     if (holes == 0) return;
-    info.problems.push_back(fmt::format("{} of the app domain cannot be read",
-                                        holes == 1 ? "1 assembly" : fmt::format("{} assemblies", holes)));
+    info.problems.push_back(
+        fmt::format("{} of the app domain cannot be read", count_text(holes, "assembly", "assemblies")));
     for (const auto& [type, field] : fields_of_assembly_list)
       parts_->target.offset(type, field); // may say why
   });

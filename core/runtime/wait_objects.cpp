@@ -1,5 +1,6 @@
 #include "core/runtime/wait_objects.h"
 
+#include "core/memory/count_text.h"
 #include "core/objects/object_reader.h"
 #include "core/target/contracts.h"
 #include "core/types/method_desc.h"
@@ -71,8 +72,8 @@ std::string WaitObjects::unknown_types() const {
     return missing.empty() ? "" : fmt::format("types of fields may not be found: {}", missing);
   const bool one = lineages_.unreadable() == 1;
   return fmt::format("{} of the heap {} not known, and what {} objects tell is missing{}: {}",
-                     one ? "1 type" : fmt::format("{} types", lineages_.unreadable()), one ? "is" : "are",
-                     one ? "its" : "their", one || !missing.empty() ? "" : "; the first because",
+                     count_text(lineages_.unreadable(), "type"), one ? "is" : "are", one ? "its" : "their",
+                     one || !missing.empty() ? "" : "; the first because",
                      missing.empty() ? lineages_.first_fault() : missing);
 }
 

@@ -1,5 +1,6 @@
 #include "core/symbols/load_symbols.h"
 
+#include "core/memory/count_text.h"
 #include "core/memory/error.h"
 #include "core/memory/loaded_file.h"
 #include "core/symbols/elf_symbol_source.h"
@@ -110,9 +111,8 @@ LoadedSymbols load_symbols(const std::string& path, const std::function<bool()>&
     loaded.dropped = source.dropped;
     loaded.note = std::move(source.note);
     if (source.bad_units != 0)
-      loaded.note +=
-          fmt::format("{}the lines of {} unit{} of its debug information cannot be read",
-                      loaded.note.empty() ? "" : "; ", source.bad_units, source.bad_units == 1 ? "" : "s");
+      loaded.note += fmt::format("{}the lines of {} of its debug information cannot be read",
+                                 loaded.note.empty() ? "" : "; ", count_text(source.bad_units, "unit"));
     break;
   }
   case SymbolFileKind::nettrace:

@@ -1,5 +1,6 @@
 #include "core/waits/async_awaited.h"
 
+#include "core/memory/count_text.h"
 #include "core/memory/utf8.h"
 #include "core/objects/known_values.h"
 
@@ -385,7 +386,7 @@ Awaited AwaitedReader::combination(Address task, bool all) {
     of = kinds.target().read_u32(kinds.target().field_address(list, "Array", "m_NumComponents"));
   else if (!all && kinds.reference(task, "_task1") != 0)
     of = 2;
-  const auto tasks = [](std::uint64_t n) { return fmt::format("{} task{}", n, n == 1 ? "" : "s"); };
+  const auto tasks = [](std::uint64_t n) { return count_text(n, "task"); };
   if (!all) return {AwaitedKind::when_any, of ? "any of " + tasks(*of) : "any of several tasks", task};
   auto left = kinds.integer(task, "_remainingToComplete");
   if (!left) left = kinds.integer(task, "m_count");

@@ -1,4 +1,5 @@
 // clr alloc: the memory that threads were given and have not used yet.
+#include "core/memory/count_text.h"
 #include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
@@ -44,8 +45,8 @@ public:
       list.end();
       out.write("\n");
     } else if (!out.interrupted()) {
-      out.line("{} bytes are given and not used, in {} place{}; {} threads in all", left, map.contexts.size(),
-               map.contexts.size() == 1 ? "" : "s", threads.threads.size());
+      out.line("{} bytes are given and not used, in {}; {} in all", left,
+               count_text(map.contexts.size(), "place"), count_text(threads.threads.size(), "thread"));
     }
     if (!threads.problem.empty()) out.warning(threads.problem);
     for (const std::string& text : session.heap().warnings()) out.warning(text);

@@ -1,5 +1,5 @@
 // clr arrays: the largest arrays of the managed heap, and those of which most holds nothing.
-#include "core/report/count_text.h"
+#include "core/memory/count_text.h"
 #include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"
@@ -55,9 +55,7 @@ private:
                row.counts.whole ? "" : " (memory of it is missing)");
     if (found.rows.size() < found.arrays && !found.rows.empty())
       out.line("{} not shown: --top N shows N",
-               found.arrays - found.rows.size() == 1
-                   ? "1 more array is"
-                   : fmt::format("{} more arrays are", found.arrays - found.rows.size()));
+               count_text(found.arrays - found.rows.size(), "more array is", "more arrays are"));
     out.line("{}, {} bytes{}{}", count_text(found.arrays, "array"), found.bytes,
              query_.sparse ? fmt::format("; empty elements take {} of them", found.empty_bytes) : "",
              whole_text_hint(found.arrays, query_.objects.glob));

@@ -1,4 +1,5 @@
 // clr async: the async methods that wait, and for what.
+#include "core/memory/count_text.h"
 #include "core/report/answer_json.h"
 #include "core/report/async_json.h"
 #include "core/report/json.h"
@@ -75,11 +76,11 @@ private:
         if (stack.plumbing) plumbing += stack.count();
       }
       if (plumbing != 0 && !all_)
-        out.line("{} chain{} of .NET's own libraries: --all shows {}", plumbing, plumbing == 1 ? "" : "s",
+        out.line("{} of .NET's own libraries: --all shows {}", count_text(plumbing, "chain"),
                  plumbing == 1 ? "it" : "them");
       const bool chosen = !query_.glob.empty() || query_.waiting_on;
-      out.line("{}{} chain{} of async methods that wait{}", chosen ? fmt::format("{} of ", count) : "",
-               report.chains, report.chains == 1 ? "" : "s", whole_text_hint(count, query_.glob));
+      out.line("{}{} of async methods that wait{}", chosen ? fmt::format("{} of ", count) : "",
+               count_text(report.chains, "chain"), whole_text_hint(count, query_.glob));
     }
     if (report.left_out) out.warning("there are more chains than are shown");
     if (report.unreadable != 0)
@@ -113,7 +114,7 @@ private:
         out.line("  {:#018x} {}: {}", task.exception, task.exception_type, task.message);
       if (!task.fault.empty()) out.line("  {}", task.fault);
     }
-    out.line("{} task{} that failed{}", tasks.size(), tasks.size() == 1 ? "" : "s",
+    out.line("{} that failed{}", count_text(tasks.size(), "task"),
              whole_text_hint(tasks.size(), query_.glob));
   }
 

@@ -1,4 +1,5 @@
 // clr bt: stacks of managed, native and runtime frames.
+#include "core/memory/count_text.h"
 #include "core/memory/error.h"
 #include "core/report/answer_json.h"
 #include "core/report/async_json.h"
@@ -253,8 +254,7 @@ private:
       return;
     }
     for (const MergedStack& stack : merged.all()) {
-      out_->line("{} thread{}: #{}", stack.threads.size(), stack.threads.size() == 1 ? "" : "s",
-                 fmt::join(stack.threads, ", #"));
+      out_->line("{}: #{}", count_text(stack.threads.size(), "thread"), fmt::join(stack.threads, ", #"));
       print_frames(*out_, stack.rows, std::nullopt, !no_fold_);
       left_out_ += stack.left_out;
       print_end(*out_, stack.end, stack.walked);

@@ -1,6 +1,6 @@
 // clr heap: what fills the managed heap.
+#include "core/memory/count_text.h"
 #include "core/memory/output_file.h"
-#include "core/report/count_text.h"
 #include "core/report/heap_json.h"
 #include "core/report/heap_summary_file.h"
 #include "core/report/holders_json.h"
@@ -287,9 +287,8 @@ private:
         sum->count.free += statistics.ranges[i].free;
         sum->count.largest_free = std::max(sum->count.largest_free, statistics.ranges[i].largest_free);
       }
-    out.line("{} collector, {}, {} heap{}", map.state.server ? "server" : "workstation",
-             map.state.regions() ? "regions" : "segments", map.state.heaps.size(),
-             map.state.heaps.size() == 1 ? "" : "s");
+    out.line("{} collector, {}, {}", map.state.server ? "server" : "workstation",
+             map.state.regions() ? "regions" : "segments", count_text(map.state.heaps.size(), "heap"));
     out.line("{} bytes committed; {} objects, {} bytes; {} free blocks, {} bytes ({}), the largest {}",
              map.committed_bytes, all.count.live.objects, all.count.live.bytes, all.count.free.objects,
              all.count.free.bytes, percent(all.count.free.bytes, all.bytes), all.count.largest_free);

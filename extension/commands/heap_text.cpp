@@ -1,5 +1,6 @@
 #include "extension/commands/heap_text.h"
 
+#include "core/memory/count_text.h"
 #include "extension/commands/parser.h"
 
 #include <fmt/format.h>
@@ -54,8 +55,7 @@ std::string root_text(const HeapRoot& root) {
 
 void print_memory_use(Output& out, const MemoryUse& use) {
   if (use.all != 0) {
-    const std::string stacks =
-        use.stacks == 0 ? "stacks" : fmt::format("{} stack{}", use.stacks, use.stacks == 1 ? "" : "s");
+    const std::string stacks = use.stacks == 0 ? "stacks" : count_text(use.stacks, "stack");
     const std::pair<MemoryOwner, std::string_view> rows[] = {
         {MemoryOwner::gc, "managed heap: committed by the garbage collector"},
         {MemoryOwner::code, "compiled code"},

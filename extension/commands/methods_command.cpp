@@ -1,6 +1,6 @@
 // clr methods: the methods that the runtime knows, body by body.
+#include "core/memory/count_text.h"
 #include "core/report/answer_json.h"
-#include "core/report/count_text.h"
 #include "core/report/json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"

@@ -1,6 +1,6 @@
 // clr objects: the objects of the managed heap, one by one.
+#include "core/memory/count_text.h"
 #include "core/objects/object_condition.h"
-#include "core/report/count_text.h"
 #include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/address_argument.h"

@@ -1,4 +1,5 @@
 // clr pool: the thread pool's workers, and what is queued for them.
+#include "core/memory/count_text.h"
 #include "core/report/pool_json.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
@@ -42,7 +43,7 @@ private:
     if (!report.groups.empty()) out.line("{:>9} {:<13} {}", "count", "queue", "runs");
     for (const PoolGroup& group : report.groups)
       out.line("{:>9} {:<13} {}", group.count, to_string(group.queue), group.method.str());
-    out.line("{} item{} queued", state.items.size(), state.items.size() == 1 ? "" : "s");
+    out.line("{} queued", count_text(state.items.size(), "item"));
   }
 
   bool json_ = false;

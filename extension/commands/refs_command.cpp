@@ -1,4 +1,5 @@
 // clr refs: the references of an object, and those to it.
+#include "core/memory/count_text.h"
 #include "core/report/holders_json.h"
 #include "core/report/json_writer.h"
 #include "core/runtime/name_filter.h"
@@ -95,8 +96,7 @@ private:
     if (!in_only_) {
       const std::size_t found = count(Way::out, object, holders, out);
       if (out.interrupted()) return;
-      out.line("  refers to {} {}{}", found, found == 1 ? "object" : "objects",
-               whole_text_hint(found, type_));
+      out.line("  refers to {}{}", count_text(found, "object"), whole_text_hint(found, type_));
       for_each(Way::out, object, holders, out, [&](const HeapReference& reference) {
         out.line("    {:<24} {:#018x} {}",
                  reference.field.empty() ? fmt::format("+{}", reference.offset.value_or(0)) : reference.field,
@@ -106,7 +106,7 @@ private:
     if (out_only_ || out.interrupted()) return;
     const std::size_t found = count(Way::in, object, holders, out);
     if (out.interrupted()) return;
-    out.line("  {} {} to it{}", found, found == 1 ? "reference leads" : "references lead",
+    out.line("  {} to it{}", count_text(found, "reference leads", "references lead"),
              whole_text_hint(found, type_));
     for_each(Way::in, object, holders, out, [&](const HeapReference& reference) {
       out.line("    {:#018x} {} {}", reference.from, holders.type_of(reference.from), reference.field);

@@ -1,4 +1,5 @@
 // clr report: all that tells what is the matter, as one page.
+#include "core/memory/count_text.h"
 #include "core/memory/error.h"
 #include "core/memory/output_file.h"
 #include "core/report/page/page.h"
@@ -36,8 +37,7 @@ public:
     file.commit();
     out.line("{}: {} bytes", file_.path, page.html.size());
     if (!page.missing.empty())
-      out.line("it lacks {} thing{}, as its last section says", page.missing.size(),
-               page.missing.size() == 1 ? "" : "s");
+      out.line("it lacks {}, as its last section says", count_text(page.missing.size(), "thing"));
   }
 
 private:

@@ -1,6 +1,6 @@
 #include "extension/commands/stack_text.h"
 
-#include "core/report/count_text.h"
+#include "core/memory/count_text.h"
 #include "core/report/merged_stacks.h"
 #include "core/stack/repeats.h"
 

@@ -1,4 +1,5 @@
 // clr statics: what static fields hold.
+#include "core/memory/count_text.h"
 #include "core/report/holders_json.h"
 #include "core/runtime/name_filter.h"
 #include "core/runtime/presence.h"
@@ -112,7 +113,7 @@ private:
                type_of(session, row));
     }
     const bool asked_in_vain = rows.empty() && !glob_.empty();
-    out.line("{} {}{}", rows.size(), rows.size() == 1 ? "field" : "fields",
+    out.line("{}{}", count_text(rows.size(), "field"),
              asked_in_vain ? fmt::format("; `clr static {}` also shows those that hold no objects", glob_)
                            : "");
   }

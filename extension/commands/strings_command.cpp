@@ -1,5 +1,5 @@
 // clr strings: the texts of the managed heap.
-#include "core/report/count_text.h"
+#include "core/memory/count_text.h"
 #include "core/report/heap_json.h"
 #include "core/runtime/presence.h"
 #include "extension/commands/command.h"

@@ -1,4 +1,5 @@
 // clr timers: what is going to run, and when.
+#include "core/memory/count_text.h"
 #include "core/report/pool_json.h"
 #include "extension/commands/command.h"
 #include "extension/commands/parser.h"
@@ -44,7 +45,7 @@ private:
                row.timer.period_ms ? std::to_string(*row.timer.period_ms) : "", row.callback.str(),
                row.timer.state_type.empty() ? "" : fmt::format(" ({})", row.timer.state_type.str()));
     }
-    out.line("{} timer{}", report.rows.size(), report.rows.size() == 1 ? "" : "s");
+    out.line("{}", count_text(report.rows.size(), "timer"));
   }
 
   bool json_ = false;

@@ -3,7 +3,7 @@
 // are literals of this program.
 #pragma once
 
-#include "core/report/count_text.h"
+#include "core/memory/count_text.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,5 +1,7 @@
 #include "core/report/page/wait_picture.h"
 
+#include "core/memory/count_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -252,8 +254,7 @@ private:
       return thread_lines(key, member);
     case PictureBox::Kind::chain: {
       const AsyncStack& stack = chains_->stacks[key.id];
-      std::vector<std::string> found{
-          fmt::format("{} async call{}", stack.count(), stack.count() == 1 ? "" : "s")};
+      std::vector<std::string> found{count_text(stack.count(), "async call")};
       add_place(found, stack.frames.front().position->method->shown_name(),
                 stack.frames.front().position->source);
       if (stack.frames.size() > 1)

@@ -142,9 +142,6 @@ TEST_CASE("threads by their numbers") {
   std::vector<std::uint32_t> many;
   for (unsigned i = 0; i < max_page_numbers + 1234; ++i) many.push_back(i);
   CHECK(thread_numbers(many).ends_with("#39 and 1,234 more"));
-  CHECK(count_text(1, "thread") == "1 thread");
-  CHECK(count_text(1234, "thread", Digits::grouped) == "1,234 threads");
-  CHECK(count_text(1234, "thread") == "1234 threads");
 }
 
 TEST_CASE("a picture of waits has its boxes, and what is deadlocked in red") {

@@ -1,4 +1,4 @@
-#include "core/report/count_text.h"
+#include "core/memory/count_text.h"
 
 #include <fmt/format.h>
 
@@ -13,6 +13,10 @@ std::string grouped(std::uint64_t number) {
 std::string count_text(std::uint64_t count, std::string_view what, Digits digits) {
   return fmt::format("{} {}{}", digits == Digits::grouped ? grouped(count) : fmt::format("{}", count), what,
                      count == 1 ? "" : "s");
+}
+
+std::string count_text(std::uint64_t count, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 } // namespace clr
