@@ -335,7 +335,7 @@ private:
 
 std::string text_of(const AwaitGroup& group) {
   const std::string awaited = text_with_object(group.waits_for);
-  const std::string what = group.name.empty() ? awaited : fmt::format("{} ({})", group.name, awaited);
+  const std::string what = group.name.empty() ? awaited : fmt::format("{}, {},", group.name, awaited);
   return fmt::format("{} for {} in {}{}", calls(group.count, group.requests), what, text_of(*group.position),
                      group.holder.empty() ? "" : fmt::format(", probably held by {}", group.holder));
 }

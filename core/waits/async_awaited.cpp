@@ -30,8 +30,7 @@ std::string_view to_string(AwaitedKind kind) {
 
 std::string text_with_object(const Awaited& awaited) {
   if (awaited.object == 0) return awaited.text;
-  const std::string_view between = awaited.text.find(", ") == std::string::npos ? "" : ",";
-  return fmt::format("{}{} {:#x}", awaited.text, between, awaited.object);
+  return fmt::format("{} ({:#x})", awaited.text, awaited.object);
 }
 
 Awaited AwaitedReader::of(const AsyncBox& box) {
@@ -124,6 +123,11 @@ Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
                             (await->boxed && kinds.is_source(awaited))));
   std::string suffix;
   std::optional<std::uint64_t> since;
+  const auto told = [&](Awaited found) {
+    found.text += suffix;
+    if (since) found.since_ms = since;
+    return found;
+  };
   for (unsigned i = 0; i < max_wrappers; ++i) {
     const TypeLineage& lineage = kinds.lineage(awaited);
     const std::string& name = lineage.name;
@@ -143,19 +147,13 @@ Awaited AwaitedReader::object(Address awaited, const AsyncBox& box) {
         found = {AwaitedKind::io, "a file", awaited};
       else
         found = source(awaited, value_task);
-      found.text += suffix;
-      if (since) found.since_ms = since;
-      return found;
+      return told(std::move(found));
     }
     Address next = 0;
     if (!since && name.starts_with("System.Threading.Tasks.Task+CancellationPromise"))
       if (const Address timer = queue_timer(kinds.reference(awaited, "_timer"))) since = set_at(timer);
     Awaited found = task(awaited, name, suffix, next);
-    if (next == 0) {
-      found.text += suffix;
-      if (since) found.since_ms = since;
-      return found;
-    }
+    if (next == 0) return told(std::move(found));
     value_task = value_task || name.ends_with("ValueTaskSourceAsTask");
     awaited = next;
   }

@@ -50,8 +50,7 @@ struct Awaited {
   std::optional<std::uint64_t> since_ms = std::nullopt;
 };
 
-// "a SemaphoreSlim 0x7f…"; "a SemaphoreSlim, for 00:00:01 at most, 0x7f…"; the text alone where no object is
-// known.
+// "a SemaphoreSlim, for 00:00:01 at most (0x7f…)"; the text alone where no object is known.
 std::string text_with_object(const Awaited& awaited);
 
 class AwaitedReader {

@@ -83,12 +83,13 @@ private:
       table_.problems.push_back(std::move(text));
   }
 
+  // `of` stands before what is said of a fault; nothing where that says by itself what it is of.
   template<typename Act>
-  void attempt(std::string_view what, const Act& act) {
+  void attempt(std::string_view of, const Act& act) {
     try {
       act();
     } catch (const Error& error) {
-      note(what.empty() ? std::string(error.what()) : fmt::format("{}: {}", what, error.what()));
+      note(fmt::format("{}{}", of, error.what()));
     }
   }
 
@@ -169,7 +170,7 @@ private:
 
   void add_headed() {
     for (const FoundObject& found : index_->headed())
-      attempt("the lock of an object", [&] {
+      attempt("the lock of an object: ", [&] {
         LockState state = monitor_at(found.address);
         if (state.held || state.waiters.value_or(0) != 0) add(std::move(state));
       });
@@ -178,7 +179,7 @@ private:
   void add_all_blocks() {
     std::string problem;
     for (const MonitorState& block : blocks_.all(problem))
-      attempt("the lock of an object", [&] {
+      attempt("the lock of an object: ", [&] {
         LockState state = monitor_of(block);
         if (state.held || state.waiters.value_or(0) != 0) add(std::move(state));
       });
@@ -196,7 +197,7 @@ private:
         continue;
       // That of an object is told as the object's.
       if (entry.kind == LockKind::lock && blocked_.monitors().object_of(entry.object) != 0) continue;
-      attempt("a lock", [&] {
+      attempt("a lock: ", [&] {
         LockState state = read_lock_state(reader_, instance_of(entry), entry.object, entry.kind);
         if (state.held || state.reader_count != 0 || state.waiters.value_or(0) != 0) add(std::move(state));
       });
@@ -326,9 +327,9 @@ private:
         rows[row.state.lock_id] = &row;
     if (rows.empty()) return;
     Address table = 0;
-    attempt("readers of locks", [&] { table = find(); });
+    attempt("readers of locks: ", [&] { table = find(); });
     for (const RuntimeThread& thread : threads_.threads)
-      attempt("readers of locks", [&] {
+      attempt("readers of locks: ", [&] {
         const auto field = library_.thread_static(table, list, thread.address);
         if (!field) return;
         std::unordered_set<std::uint64_t> told; // numbers of locks

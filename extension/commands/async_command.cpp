@@ -90,8 +90,7 @@ private:
 
   void print(const AsyncStack& stack, Output& out) const {
     if (stack.count() > 1) out.line("{} times:", stack.count());
-    out.line("waits for {}{}{}", stack.waits_for.text,
-             stack.waits_for.object != 0 ? fmt::format(" ({:#x})", stack.waits_for.object) : "",
+    out.line("waits for {}{}", text_with_object(stack.waits_for),
              stack.age_ms ? fmt::format(", {}for {} ms at least", stack.count() > 1 ? "the oldest " : "",
                                         *stack.age_ms)
                           : "");
