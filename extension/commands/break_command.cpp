@@ -139,10 +139,7 @@ private:
         invocation.process(target)->publishing().update();
         found = look(invocation.out, runtime, where, place);
         refuse_unknown(*found, where, place);
-        std::vector<BreakTarget> without_pdb = found->methods;
-        std::erase_if(without_pdb,
-                      [&](const BreakTarget& method) { return has_symbols(runtime, method.module_address); });
-        names = names_of(where, without_pdb);
+        if (!place) names = names_of(where, without_pdb(runtime, found->methods));
       }
     }
     BreakpointWish wish;
@@ -161,6 +158,12 @@ private:
       report(invocation, breakpoint, *found, where);
     else
       report_waiting(invocation.out, target, breakpoint, where);
+  }
+
+  static std::vector<BreakTarget> without_pdb(Runtime& runtime, std::vector<BreakTarget> methods) {
+    std::erase_if(methods,
+                  [&](const BreakTarget& method) { return has_symbols(runtime, method.module_address); });
+    return methods;
   }
 
   static BreakTargets look(Output& out, Runtime& runtime, const std::string& where,
