@@ -96,9 +96,9 @@ public:
     for (const std::string& map : maps_)
       warn_of_absent("--path-map", map.substr(map.find('=') + 1), invocation.out);
     for (const std::string& place : symbols_) warn_of_absent("--symbols", place, invocation.out);
+    if (!log_.empty()) set_log(invocation.debugger); // its file may be refused, too
     if (!async_frames_.empty())
       invocation.workspace().set_async_frames(invocation.debugger, async_frames_ == "on");
-    if (!log_.empty()) set_log(invocation.debugger);
     const bool changes = clear_ || sysroot_option_->count() > 0 || !maps_.empty() || !symbols_.empty();
     invocation.out.line("sysroot: {}", paths.sysroot.empty() ? "(none)" : paths.sysroot);
     for (const auto& [from, to] : paths.prefixes) invocation.out.line("path map: {} -> {}", from, to);
