@@ -92,11 +92,12 @@ public:
       paths.prefixes.emplace_back(map.substr(0, equals), map.substr(equals + 1));
     }
     search.places.insert(search.places.end(), symbols_.begin(), symbols_.end());
+    if (async_frames_ == "on") Workspace::require_async_frames(invocation.debugger);
+    if (!log_.empty()) set_log(invocation.debugger); // the last, because it takes effect
     warn_of_absent("--sysroot", sysroot_, invocation.out);
     for (const std::string& map : maps_)
       warn_of_absent("--path-map", map.substr(map.find('=') + 1), invocation.out);
     for (const std::string& place : symbols_) warn_of_absent("--symbols", place, invocation.out);
-    if (!log_.empty()) set_log(invocation.debugger); // its file may be refused, too
     if (!async_frames_.empty())
       invocation.workspace().set_async_frames(invocation.debugger, async_frames_ == "on");
     const bool changes = clear_ || sysroot_option_->count() > 0 || !maps_.empty() || !symbols_.empty();

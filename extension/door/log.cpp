@@ -73,7 +73,6 @@ std::string_view to_string(LogEntry entry) {
 }
 
 void DebugLog::open(const std::string& path, std::uint64_t limit) {
-  close();
   // Looked at before it is opened: opening a device or a pipe can have effects. Looked at again afterwards:
   // another file may have taken its place.
   struct stat found {};
@@ -87,6 +86,7 @@ void DebugLog::open(const std::string& path, std::uint64_t limit) {
   if (size >= limit)
     refuse(path, fmt::format("it has {} bytes, and a log ends at {}; move it away first", size, limit));
   const std::lock_guard lock(mutex_);
+  if (file_ >= 0) ::close(file_);
   path_ = path;
   size_ = size;
   limit_ = limit;

@@ -41,7 +41,7 @@ public:
   ~DebugLog() { close(); }
 
   // Appends to the file at `path`, which is made if there is none; only its owner may read it. What was open
-  // is closed first. `limit`: bytes of the file. Throws Error{io} with the reason, and the log is off then:
+  // is closed. `limit`: bytes of the file. Throws Error{io} with the reason, and the log is as it was then:
   // no regular file, a symbolic link, a file that has reached its limit, what the system refuses.
   void open(const std::string& path, std::uint64_t limit = max_size);
   void close() noexcept;

@@ -170,12 +170,15 @@ void Workspace::choose_parts(lldb::SBDebugger& debugger, bool frames) {
   hide_parts(debugger, asked_categories);
 }
 
-void Workspace::set_async_frames(lldb::SBDebugger& debugger, bool on) {
-  if (on && !can_add_frames(debugger))
+void Workspace::require_async_frames(lldb::SBDebugger& debugger) {
+  if (!can_add_frames(debugger))
     throw Error(
         ErrorKind::invalid_argument,
         "this LLDB takes no further frames: LLDB 22 and later do, with Python; clrbt --async shows them");
-  if (!on) take_frames_back(debugger);
+}
+
+void Workspace::set_async_frames(lldb::SBDebugger& debugger, bool on) {
+  on ? require_async_frames(debugger) : take_frames_back(debugger);
   settings_.async_frames = on ? ++async_frames_switched_on_ : 0;
 }
 

@@ -83,7 +83,9 @@ public:
   // The next update makes modules anew that these settings concern; all are taken away when they say so.
   void set(const PublishSettings& settings);
 
-  // Whether LLDB's own `bt` shows the async methods that wait. Throws Error when this LLDB cannot.
+  // Throws Error{invalid_argument} when this LLDB's own `bt` cannot show the async methods that wait.
+  static void require_async_frames(lldb::SBDebugger& debugger);
+  // Whether it shows them. Throws as above.
   void set_async_frames(lldb::SBDebugger& debugger, bool on);
   // Before a command that shows stacks.
   void show_async_frames(lldb::SBDebugger& debugger, DebuggedProcess& process) {

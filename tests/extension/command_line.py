@@ -215,6 +215,21 @@ def check_formatting(driver, report, tag):
     report.check(f"{tag} and is told", off, "^step over properties: off$")
 
 
+def check_refused_settings(driver, report, tag, folder):
+    """A call of which one option is refused changes nothing, also where the others would do."""
+    log, other, pipe = (folder / f"{name}-{driver.version}" for name in ("kept", "other", "no-file"))
+    os.mkfifo(pipe)
+    *_, first = driver.run([f'clr settings --async-frames on --sysroot / --log "{pipe}"', "clr settings"])
+    report.check(f"{tag} refused settings change nothing", first, r"^sysroot: \(none\)$", "^async frames: off$", "^log: off$")
+    start = f'clr settings --log "{log}"'
+    *_, second = driver.run([start, f'clr settings --log "{pipe}"', "clr settings"])
+    report.check(f"{tag} a refused log leaves the one that is open", second, rf"^log: {re.escape(str(log))}$")
+    # LLDB before 22 refuses async frames.
+    _, refused, third = driver.run([start, f'clr settings --async-frames on --log "{other}"', "clr settings"])
+    kept = log if refused.startswith("error: ") else other
+    report.check(f"{tag} refused async frames leave the log", third, rf"^log: {re.escape(str(kept))}$", f"^async frames: {'off' if kept is log else 'on'}$")
+
+
 def check_log(driver, report, tag, core, folder):
     log = folder / f"debug-{driver.version}.log"
     pipe = folder / f"pipe-{driver.version}"

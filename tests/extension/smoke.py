@@ -328,6 +328,7 @@ def check_version(driver, targets):
     guarded("without a process", check_without_process)
     guarded("names of SOS", sos_names.check_everywhere)
     guarded("native process", check_native_process)
+    guarded("refused settings", command_line.check_refused_settings, targets.folder)
     if driver.version in EVERY_GROUP:
         own = targets.folder / f"own-{driver.version}"
         own.mkdir()

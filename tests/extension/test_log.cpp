@@ -38,7 +38,6 @@ std::string refusal(DebugLog& log, const std::string& path, std::uint64_t limit 
     log.open(path, limit);
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::io);
-    CHECK_FALSE(log.on());
     return error.what();
   }
   return "";
@@ -127,6 +126,13 @@ TEST_CASE("what is no regular file is refused with the reason", "[log]") {
   CHECK(::access(folder.path("target").c_str(), F_OK) != 0);
   CHECK(refusal(log, folder.path("no/such")).ends_with(": No such file or directory"));
   CHECK(refusal(log, "").ends_with(": No such file or directory"));
+  CHECK_FALSE(log.on());
+
+  log.open(folder.path("log"));
+  CHECK_FALSE(refusal(log, folder.path("pipe")).empty());
+  CHECK(log.path() == folder.path("log")); // it goes on
+  log.write(LogEntry::plugin, "next");
+  CHECK(lines_of(folder.path("log")).size() == 1);
 }
 
 TEST_CASE("a log ends at its limit and says so", "[log]") {
