@@ -1,5 +1,6 @@
 #include "core/runtime/core_session.h"
 
+#include "core/memory/count_text.h"
 #include "core/runtime/source_lines.h"
 
 #include <elf.h>
@@ -57,12 +58,11 @@ std::vector<std::string> CoreSession::problems() const {
   problems.insert(problems.end(), list_.problems.begin(), list_.problems.end());
   if (withheld_count_ != 0) {
     const std::size_t more = withheld_count_ - withheld_.size();
-    problems.push_back(
-        fmt::format("the debugger does not get the files of {} native {}, beyond {} MB of such files "
-                    "(max_opened_files) or {} MB of all that is kept (max_kept_bytes): {}{}",
-                    withheld_count_, withheld_count_ == 1 ? "module" : "modules", max_opened_files >> 20,
-                    max_kept_bytes >> 20, fmt::join(withheld_, ", "),
-                    more == 0 ? std::string() : fmt::format(" and {} more", more)));
+    problems.push_back(fmt::format("the debugger does not get the files of {}, beyond {} MB of such files "
+                                   "(max_opened_files) or {} MB of all that is kept (max_kept_bytes): {}{}",
+                                   count_text(withheld_count_, "native module"), max_opened_files >> 20,
+                                   max_kept_bytes >> 20, fmt::join(withheld_, ", "),
+                                   more == 0 ? std::string() : fmt::format(" and {} more", more)));
   }
   return problems;
 }

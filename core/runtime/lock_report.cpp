@@ -97,22 +97,22 @@ std::vector<ThreadStack> LockReporter::read_stacks() {
     if (stack.gaps && ++torn == 1) why = walk.notes.front();
     stacks.push_back(std::move(stack));
   }
-  const auto who = [](std::size_t count) { return count_text(count, "thread"); };
   const auto wait = [](std::size_t count) { return count == 1 ? "it waits" : "they wait"; };
   if (torn != 0)
-    note(fmt::format("frames of {} may be missing, and with them what {} for; {}because: {}", who(torn),
-                     wait(torn), torn == 1 ? "" : "of the first ", why));
+    note(fmt::format("frames of {} may be missing, and with them what {} for; {}because: {}",
+                     count_text(torn, "thread"), wait(torn), torn == 1 ? "" : "of the first ", why));
   if (unrooted != 0)
     note(fmt::format("which objects the frames of {} hold is not known, and with it what {} for; {}because: "
                      "{}",
-                     who(unrooted), wait(unrooted), unrooted == 1 ? "" : "of the first ", no_roots));
+                     count_text(unrooted, "thread"), wait(unrooted), unrooted == 1 ? "" : "of the first ",
+                     no_roots));
   if (half_rooted != 0)
     note(fmt::format("the frames of {} hold too many references, and not all were looked at for what {} for",
-                     who(half_rooted), wait(half_rooted)));
+                     count_text(half_rooted, "thread"), wait(half_rooted)));
   if (shortened != 0)
     note(fmt::format("of {} fewer than {} frames were looked at, because {} threads are too many: what {} "
                      "for may not be known",
-                     who(shortened), max_root_frames, threads, wait(shortened)));
+                     count_text(shortened, "thread"), max_root_frames, threads, wait(shortened)));
   return stacks;
 }
 
